@@ -1,0 +1,2 @@
+//! The `ddiht` program.
+fn main() {}

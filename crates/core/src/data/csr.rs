@@ -1,0 +1,144 @@
+//! The one matrix type: compressed sparse rows, `u32` indices, `f32` values, `f64` sums.
+//!
+//! Column 0 is reserved for the intercept and holds no stored entry; feature `j` of a 1-based LIBSVM
+//! file is column `j` (a 0-based one is column `j + 1`). The constant feature is applied by
+//! [`crate::design::Design`], so that a file on disk never has to be rewritten for it.
+
+/// A sparse matrix by rows. Within a row the indices ascend strictly.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CsrMatrix {
+    offsets: Vec<usize>,
+    indices: Vec<u32>,
+    values: Vec<f32>,
+    cols: usize,
+}
+
+/// One row of a [`CsrMatrix`].
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'a> {
+    /// Column numbers, strictly ascending.
+    pub indices: &'a [u32],
+    /// The values in those columns.
+    pub values: &'a [f32],
+}
+
+impl CsrMatrix {
+    /// An empty matrix with `cols` columns, to be filled by [`CsrMatrix::push_row`].
+    pub fn new(cols: usize) -> Self {
+        Self {
+            offsets: vec![0],
+            indices: Vec::new(),
+            values: Vec::new(),
+            cols,
+        }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Number of columns, the reserved column 0 included.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// Number of stored entries.
+    pub fn nnz(&self) -> usize {
+        self.indices.len()
+    }
+
+    /// Bytes of the three arrays.
+    pub fn bytes(&self) -> usize {
+        self.offsets.len() * size_of::<usize>() + self.nnz() * (size_of::<u32>() + size_of::<f32>())
+    }
+
+    /// Row `i`.
+    #[inline]
+    pub fn row(&self, i: usize) -> Row<'_> {
+        let span = self.offsets[i]..self.offsets[i + 1];
+        Row {
+            indices: &self.indices[span.clone()],
+            values: &self.values[span],
+        }
+    }
+
+    /// All rows in order.
+    pub fn iter(&self) -> impl Iterator<Item = Row<'_>> {
+        (0..self.rows()).map(|i| self.row(i))
+    }
+
+    /// Appends a row; the number of columns grows to hold its largest index.
+    ///
+    /// The indices must ascend strictly; the readers check this where the input is still known by line.
+    pub fn push_row(&mut self, indices: &[u32], values: &[f32]) {
+        debug_assert_eq!(indices.len(), values.len());
+        debug_assert!(indices.windows(2).all(|p| p[0] < p[1]));
+        self.indices.extend_from_slice(indices);
+        self.values.extend_from_slice(values);
+        self.offsets.push(self.indices.len());
+        if let Some(&last) = indices.last() {
+            self.cols = self.cols.max(last as usize + 1);
+        }
+    }
+
+    /// Appends all rows of `other`.
+    pub fn append(&mut self, other: &Self) {
+        let base = self.indices.len();
+        self.indices.extend_from_slice(&other.indices);
+        self.values.extend_from_slice(&other.values);
+        self.offsets
+            .extend(other.offsets[1..].iter().map(|o| o + base));
+        self.cols = self.cols.max(other.cols);
+    }
+
+    /// Sets the number of columns to `cols`, which must hold every stored index.
+    pub fn set_cols(&mut self, cols: usize) {
+        debug_assert!(self.indices.iter().all(|&j| (j as usize) < cols));
+        self.cols = cols;
+    }
+
+    /// The values of row `i`, to be rescaled in place.
+    pub fn row_values_mut(&mut self, i: usize) -> &mut [f32] {
+        &mut self.values[self.offsets[i]..self.offsets[i + 1]]
+    }
+
+    /// The rows `i` with `keep(i)`, in order, as a matrix with the same columns.
+    pub fn select(&self, keep: impl Fn(usize) -> bool) -> Self {
+        let mut out = Self::new(self.cols);
+        for i in (0..self.rows()).filter(|&i| keep(i)) {
+            let row = self.row(i);
+            out.push_row(row.indices, row.values);
+        }
+        out
+    }
+}
+
+impl Row<'_> {
+    /// `x'w`, summed in f64.
+    #[inline]
+    pub fn dot(&self, w: &[f64]) -> f64 {
+        self.indices
+            .iter()
+            .zip(self.values)
+            .map(|(&j, &v)| f64::from(v) * w[j as usize])
+            .sum()
+    }
+
+    /// `out += a x`.
+    #[inline]
+    pub fn axpy_into(&self, a: f64, out: &mut [f64]) {
+        for (&j, &v) in self.indices.iter().zip(self.values) {
+            out[j as usize] += a * f64::from(v);
+        }
+    }
+
+    /// `||x||^2`.
+    #[inline]
+    pub fn norm_sq(&self) -> f64 {
+        self.values
+            .iter()
+            .map(|&v| f64::from(v) * f64::from(v))
+            .sum()
+    }
+}

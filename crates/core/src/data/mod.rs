@@ -1,0 +1,5 @@
+//! Reading data.
+
+mod csr;
+
+pub use csr::{CsrMatrix, Row};
