@@ -33,6 +33,19 @@ impl CsrMatrix {
         }
     }
 
+    /// An empty matrix with room for `rows` rows and `entries` entries.
+    pub fn with_capacity(cols: usize, rows: usize, entries: usize) -> Self {
+        let mut offsets = Vec::with_capacity(rows + 1);
+        offsets.push(0);
+        let (indices, values) = (Vec::with_capacity(entries), Vec::with_capacity(entries));
+        Self {
+            offsets,
+            indices,
+            values,
+            cols,
+        }
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.offsets.len() - 1
@@ -80,6 +93,17 @@ impl CsrMatrix {
         if let Some(&last) = indices.last() {
             self.cols = self.cols.max(last as usize + 1);
         }
+    }
+
+    /// Appends those entries of `row` that `rename` gives a new column, in a numbering that keeps order.
+    pub fn push_filtered(&mut self, row: Row<'_>, rename: impl Fn(u32) -> Option<u32>) {
+        for (&j, &v) in row.indices.iter().zip(row.values) {
+            if let Some(column) = rename(j) {
+                self.indices.push(column);
+                self.values.push(v);
+            }
+        }
+        self.offsets.push(self.indices.len());
     }
 
     /// Appends all rows of `other`.

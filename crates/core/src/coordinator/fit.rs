@@ -1,0 +1,92 @@
+//! A model on a support, and its refit by L-BFGS over all shards (M10).
+
+use crate::round::{Directive, Job, Probe, Slope, Weights};
+
+use super::{
+    lbfgs::{Lbfgs, Progress},
+    tally::Tally,
+};
+
+/// A model with its (smoothed) objective. The support may be larger than k on the way.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Fit {
+    pub(super) model: Weights,
+    pub(super) objective: f64,
+}
+
+impl Fit {
+    /// Features in the support, the intercept not counted.
+    pub(super) fn features(&self) -> usize {
+        self.model.indices.iter().filter(|&&j| j > 0).count()
+    }
+}
+
+/// A refit under way: min over w on a support of (1/N) sum l + (lambda/2)||w||^2.
+#[derive(Debug, Clone)]
+pub(super) struct Refit {
+    support: Vec<u32>,
+    smoothing: Option<f64>,
+    solver: Lbfgs,
+}
+
+impl Refit {
+    /// Starts at `start`; `curvature` is the diagonal of the loss's Hessian on its support.
+    pub(super) fn new(
+        job: &Job,
+        start: Weights,
+        curvature: &[f64],
+        smoothing: Option<f64>,
+        tolerance: f64,
+        evaluations: usize,
+    ) -> Self {
+        let diagonal: Vec<f64> = curvature.iter().map(|h| h + job.lambda).collect();
+        let solver = Lbfgs::new(start.values, &diagonal, tolerance, evaluations);
+        Self {
+            support: start.indices,
+            smoothing,
+            solver,
+        }
+    }
+
+    /// The question to the shards.
+    pub(super) fn ask(&self) -> Directive {
+        let model = Weights {
+            indices: self.support.clone(),
+            values: self.solver.point().to_vec(),
+        };
+        Directive::Gradient(Probe {
+            model,
+            smoothing: self.smoothing,
+        })
+    }
+
+    /// Takes the answers; the fit when it is done.
+    pub(super) fn tell(&mut self, slopes: &[Slope], tally: &mut Tally) -> Option<Fit> {
+        let point = Weights {
+            indices: self.support.clone(),
+            values: self.solver.point().to_vec(),
+        };
+        tally.offer(&point, slopes.iter().map(|s| s.loss).sum());
+        let objective = tally.objective_of(&point, slopes.iter().map(|s| s.smoothed).sum());
+        let lambda = tally.job().lambda;
+        let mut gradient: Vec<f64> = point.values.iter().map(|w| lambda * w).collect();
+        for slope in slopes {
+            gradient
+                .iter_mut()
+                .zip(&slope.gradient)
+                .for_each(|(g, &s)| *g += f64::from(s));
+        }
+        (self.solver.tell(objective, gradient) == Progress::Done).then(|| self.best())
+    }
+
+    fn best(&self) -> Fit {
+        let (values, objective) = self.solver.best();
+        Fit {
+            model: Weights {
+                indices: self.support.clone(),
+                values: values.to_vec(),
+            },
+            objective,
+        }
+    }
+}

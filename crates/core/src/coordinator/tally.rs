@@ -1,0 +1,226 @@
+//! What a run has reached: the best model, the best bound, and when to stop.
+
+use std::{collections::VecDeque, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use crate::round::{Job, Weights};
+
+/// When a run ends.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Relative gap that is good enough; 0 switches off this rule and `stalled`.
+    pub gap: f64,
+    /// Most dual rounds (outer iterations of the papers' algorithms).
+    pub rounds: Option<u64>,
+    /// Most training time.
+    pub time: Option<Duration>,
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stopped {
+    /// The gap was reached.
+    Gap,
+    /// The rounds were used up.
+    Rounds,
+    /// The time was used up.
+    Time,
+    /// Neither model nor bound improved any more.
+    Stalled,
+    /// Somebody asked for the end.
+    Interrupted,
+}
+
+/// A model and its objective.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Best {
+    /// P of the model.
+    pub objective: f64,
+    /// The model; column 0 is the intercept.
+    pub model: Weights,
+}
+
+/// The books of a run.
+#[derive(Debug, Clone)]
+pub struct Tally {
+    job: Job,
+    limits: Limits,
+    best: Option<Best>,
+    bound: Option<f64>,
+    /// Rounds of every kind.
+    pub rounds: u64,
+    /// Rounds that `--rounds` counts.
+    pub main_rounds: u64,
+    /// Passes over the data.
+    pub passes: f64,
+    /// Training time so far.
+    pub elapsed: Duration,
+    /// Whether the run was asked to end.
+    pub interrupted: bool,
+    /// Columns that entered the support in the last round, and its step.
+    pub support_changed: usize,
+    /// What the last round did.
+    pub step: &'static str,
+    marks: VecDeque<Mark>,
+}
+
+/// State of the books after a main round.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    round: u64,
+    objective: f64,
+    bound: f64,
+}
+
+/// Rounds over which `stalled` looks back.
+const LOOK_BACK: u64 = 20;
+
+impl Tally {
+    /// Empty books.
+    pub fn new(job: Job, limits: Limits) -> Self {
+        Self {
+            job,
+            limits,
+            best: None,
+            bound: None,
+            rounds: 0,
+            main_rounds: 0,
+            passes: 0.0,
+            elapsed: Duration::ZERO,
+            interrupted: false,
+            support_changed: 0,
+            step: "start",
+            marks: VecDeque::new(),
+        }
+    }
+
+    /// The job.
+    pub fn job(&self) -> &Job {
+        &self.job
+    }
+
+    /// The limits.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The best model seen.
+    pub fn best(&self) -> Option<&Best> {
+        self.best.as_ref()
+    }
+
+    /// The best objective seen, or infinity.
+    pub fn objective(&self) -> f64 {
+        self.best
+            .as_ref()
+            .map_or(f64::INFINITY, |best| best.objective)
+    }
+
+    /// The best bound seen.
+    pub fn bound(&self) -> Option<f64> {
+        self.bound
+    }
+
+    /// P of a model with this sum of losses; the model is kept if it is the best so far and k-sparse.
+    pub fn offer(&mut self, model: &Weights, loss_sum: f64) -> f64 {
+        let objective = self.objective_of(model, loss_sum);
+        if objective < self.objective() && model.nnz() <= self.job.k {
+            self.best = Some(Best {
+                objective,
+                model: model.clone(),
+            });
+        }
+        objective
+    }
+
+    /// `(1/N) sum l + (lambda/2) ||w||^2`.
+    pub fn objective_of(&self, model: &Weights, loss_sum: f64) -> f64 {
+        let norm_sq: f64 = model.values.iter().map(|v| v * v).sum();
+        loss_sum / self.job.total_rows as f64 + self.job.lambda / 2.0 * norm_sq
+    }
+
+    /// Keeps `bound` if it is the best so far.
+    pub fn offer_bound(&mut self, bound: f64) {
+        if bound.is_finite() && self.bound.is_none_or(|best| bound > best) {
+            self.bound = Some(bound);
+        }
+    }
+
+    /// `(P - D) / P`, 0 when P is 0.
+    pub fn gap(&self) -> Option<f64> {
+        let (best, bound) = (self.best.as_ref()?, self.bound?);
+        Some(relative_gap(best.objective, bound))
+    }
+
+    /// Whether the gap asked for is reached.
+    pub fn gap_reached(&self) -> bool {
+        self.limits.gap > 0.0 && self.gap().is_some_and(|gap| gap <= self.limits.gap)
+    }
+
+    /// Whether an order or the clock ends the run now, and which.
+    pub fn cut_short(&self) -> Option<Stopped> {
+        if self.interrupted {
+            return Some(Stopped::Interrupted);
+        }
+        self.limits
+            .time
+            .is_some_and(|limit| self.elapsed >= limit)
+            .then_some(Stopped::Time)
+    }
+
+    /// Whether this share of the time is used up.
+    pub fn time_share_used(&self, share: f64) -> bool {
+        self.limits
+            .time
+            .is_some_and(|limit| self.elapsed.as_secs_f64() >= share * limit.as_secs_f64())
+    }
+
+    /// Whether the main rounds are used up.
+    pub fn rounds_used(&self) -> bool {
+        self.limits
+            .rounds
+            .is_some_and(|limit| self.main_rounds >= limit)
+    }
+
+    /// Notes the state after a main round for [`Tally::stalled`].
+    pub fn mark(&mut self) {
+        let mark = Mark {
+            round: self.main_rounds,
+            objective: self.objective(),
+            bound: self.bound.unwrap_or(f64::NEG_INFINITY),
+        };
+        self.marks.push_back(mark);
+        while self
+            .marks
+            .get(1)
+            .is_some_and(|next| next.round + LOOK_BACK <= self.main_rounds)
+        {
+            self.marks.pop_front();
+        }
+    }
+
+    /// Whether best P and best D each improved by less than gap/100, relative, over the last 20 rounds.
+    pub fn stalled(&self) -> bool {
+        let (Some(then), Some(now)) = (self.marks.front(), self.marks.back()) else {
+            return false;
+        };
+        if self.limits.gap <= 0.0 || then.round + LOOK_BACK > now.round {
+            return false;
+        }
+        let least = self.limits.gap / 100.0 * now.objective.abs();
+        // Written so that infinities (nothing known yet) do not count as standing still.
+        let still = |before: f64, after: f64| before == after || (before - after).abs() < least;
+        still(then.objective, now.objective) && still(then.bound, now.bound)
+    }
+}
+
+/// `(objective - bound) / objective`, 0 when the objective is 0.
+pub fn relative_gap(objective: f64, bound: f64) -> f64 {
+    if objective == 0.0 {
+        0.0
+    } else {
+        (objective - bound) / objective
+    }
+}

@@ -1,0 +1,149 @@
+//! The design matrix of a shard: stored features plus the constant feature of the intercept.
+//!
+//! Sums over rows are cut into blocks by the data alone and added in block order, so the number of
+//! threads never changes a result.
+
+use rayon::prelude::*;
+
+use crate::data::CsrMatrix;
+
+/// Rows of features; with `intercept`, each row also has the value 1 in column 0.
+#[derive(Debug, Clone)]
+pub struct Design {
+    x: CsrMatrix,
+    intercept: bool,
+}
+
+/// What is known of the columns without looking at targets.
+#[derive(Debug, Clone)]
+pub struct ColumnFacts {
+    /// Stored entries of each column.
+    pub counts: Vec<u32>,
+    /// The largest number of entries in a column, intercept included.
+    pub longest: usize,
+    /// `max_j sum_i |x_ij|`, intercept included: with `max |alpha|` it bounds the rounding of `u` (M7).
+    pub largest_sum: f64,
+}
+
+impl Design {
+    /// A design of the rows of `x`.
+    pub fn new(x: CsrMatrix, intercept: bool) -> Self {
+        Self { x, intercept }
+    }
+
+    /// The stored features.
+    pub fn matrix(&self) -> &CsrMatrix {
+        &self.x
+    }
+
+    /// Whether every row has the constant feature.
+    pub fn has_intercept(&self) -> bool {
+        self.intercept
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.x.rows()
+    }
+
+    /// Number of columns, the reserved column 0 included.
+    pub fn cols(&self) -> usize {
+        self.x.cols()
+    }
+
+    /// `x_i'w` for a dense `w`.
+    #[inline]
+    pub fn score(&self, i: usize, w: &[f64]) -> f64 {
+        let constant = if self.intercept { w[0] } else { 0.0 };
+        constant + self.x.row(i).dot(w)
+    }
+
+    /// All scores, in parallel.
+    pub fn scores(&self, w: &[f64]) -> Vec<f64> {
+        (0..self.rows())
+            .into_par_iter()
+            .with_min_len(256)
+            .map(|i| self.score(i, w))
+            .collect()
+    }
+
+    /// `out += sum_i coefficient_i x_i`; rows with coefficient 0 cost nothing.
+    pub fn scatter(&self, coefficients: &[f64], out: &mut [f64]) {
+        self.accumulate(out, |i, sums| {
+            let a = coefficients[i];
+            if a != 0.0 {
+                if self.intercept {
+                    sums[0] += a;
+                }
+                self.x.row(i).axpy_into(a, sums);
+            }
+        });
+    }
+
+    /// `out += sum_i coefficient_i x_i^2`, squares entry by entry.
+    pub fn scatter_squares(&self, coefficients: &[f64], out: &mut [f64]) {
+        self.accumulate(out, |i, sums| {
+            let a = coefficients[i];
+            if a != 0.0 {
+                if self.intercept {
+                    sums[0] += a;
+                }
+                let row = self.x.row(i);
+                for (&j, &v) in row.indices.iter().zip(row.values) {
+                    sums[j as usize] += a * f64::from(v) * f64::from(v);
+                }
+            }
+        });
+    }
+
+    /// Facts about the columns, by one pass.
+    pub fn column_facts(&self) -> ColumnFacts {
+        let mut counts = vec![0u32; self.cols()];
+        let mut sums = vec![0f64; self.cols()];
+        for row in self.x.iter() {
+            for (&j, &v) in row.indices.iter().zip(row.values) {
+                counts[j as usize] += 1;
+                sums[j as usize] += f64::from(v).abs();
+            }
+        }
+        let constant = if self.intercept { self.rows() } else { 0 };
+        let longest = counts.iter().copied().max().unwrap_or(0) as usize;
+        let largest = sums.iter().copied().fold(0.0, f64::max);
+        ColumnFacts {
+            counts,
+            longest: longest.max(constant),
+            largest_sum: largest.max(constant as f64),
+        }
+    }
+
+    /// Adds to `out` what `add(i, sums)` adds for every row. Each block has sums of its own, so blocks
+    /// are as many as the entries can pay for: their sums take at most an eighth of the matrix.
+    fn accumulate(&self, out: &mut [f64], add: impl Fn(usize, &mut [f64]) + Sync) {
+        let blocks = (self.x.nnz() / (8 * self.cols().max(1))).clamp(1, 8);
+        if blocks == 1 {
+            (0..self.rows()).for_each(|i| add(i, out));
+            return;
+        }
+        let partial: Vec<Vec<f64>> = row_blocks(self.rows(), blocks)
+            .into_par_iter()
+            .map(|block| {
+                let mut sums = vec![0.0; out.len()];
+                block.for_each(|i| add(i, &mut sums));
+                sums
+            })
+            .collect();
+        out.par_iter_mut()
+            .enumerate()
+            .with_min_len(4096)
+            .for_each(|(j, o)| {
+                *o += partial.iter().map(|sums| sums[j]).sum::<f64>();
+            });
+    }
+}
+
+/// `rows` cut into `blocks` nearly equal ranges, in order.
+pub(crate) fn row_blocks(rows: usize, blocks: usize) -> Vec<std::ops::Range<usize>> {
+    (0..blocks)
+        .map(|b| rows * b / blocks..rows * (b + 1) / blocks)
+        .collect()
+}

@@ -1,0 +1,58 @@
+//! The in-memory transport: a coordinator and its shards in one process, the very same as in a cluster.
+
+use std::time::Duration;
+
+use rayon::prelude::*;
+
+use crate::{
+    coordinator::{Command, Coordinator, CoordinatorError, Event, Stopped, Tally},
+    shard::Shard,
+};
+
+/// What the caller brings: the clock, and the wish to end.
+pub trait Host {
+    /// Training time so far.
+    fn elapsed(&self) -> Duration;
+
+    /// Whether the run shall end with the best model so far.
+    fn interrupted(&self) -> bool;
+
+    /// Called after every round.
+    fn report(&mut self, tally: &Tally);
+}
+
+/// Runs to the end; shards work in parallel.
+pub fn run(
+    coordinator: &mut Coordinator,
+    shards: &mut [Shard],
+    host: &mut impl Host,
+) -> Result<Stopped, CoordinatorError> {
+    while let Some(command) = coordinator.poll() {
+        match command {
+            Command::Broadcast { round, directive } => {
+                let replies: Vec<_> = shards
+                    .par_iter_mut()
+                    .map(|shard| shard.handle(round, &directive))
+                    .collect();
+                if host.interrupted() {
+                    coordinator.handle(host.elapsed(), Event::Stop);
+                }
+                for (shard, reply) in replies.into_iter().enumerate() {
+                    coordinator.handle(
+                        host.elapsed(),
+                        Event::Answer {
+                            shard,
+                            round,
+                            reply,
+                        },
+                    );
+                }
+            }
+            Command::Report => host.report(coordinator.tally()),
+            Command::Finish(why) => return Ok(why),
+            Command::Fail(why) => return Err(why),
+        }
+    }
+    // Every answered round leaves a command behind, so the queue cannot run dry before the end.
+    Ok(Stopped::Interrupted)
+}

@@ -1,0 +1,119 @@
+//! Logistic: `l = log(1 + e^-m)`, `l* = (-b) log(-b) + (1+b) log(1+b)` on `b in [-1, 0]` (M2).
+
+use super::Loss;
+
+/// `log(1 + exp(-y z))`, logistic regression.
+#[derive(Debug, Clone, Copy)]
+pub struct Logistic;
+
+/// `1 / (1 + e^-t)`.
+#[inline]
+fn sigmoid(t: f64) -> f64 {
+    if t >= 0.0 {
+        1.0 / (1.0 + (-t).exp())
+    } else {
+        let e = t.exp();
+        e / (1.0 + e)
+    }
+}
+
+/// `x log x`, continued by 0 at 0.
+#[inline]
+fn entropy(x: f64) -> f64 {
+    if x > 0.0 { x * x.ln() } else { 0.0 }
+}
+
+impl Loss for Logistic {
+    #[inline]
+    fn value(self, z: f64, y: f64) -> f64 {
+        let m = y * z;
+        if m >= 0.0 {
+            (-m).exp().ln_1p()
+        } else {
+            m.exp().ln_1p() - m
+        }
+    }
+
+    #[inline]
+    fn derivative(self, z: f64, y: f64) -> f64 {
+        -y * sigmoid(-y * z)
+    }
+
+    #[inline]
+    fn curvature(self, z: f64, _y: f64) -> f64 {
+        sigmoid(z) * sigmoid(-z)
+    }
+
+    #[inline]
+    fn conjugate(self, a: f64, y: f64) -> f64 {
+        let b = y * a;
+        if (-1.0..=0.0).contains(&b) {
+            entropy(-b) + entropy(1.0 + b)
+        } else {
+            f64::INFINITY
+        }
+    }
+
+    #[inline]
+    fn conjugate_derivative(self, a: f64, y: f64) -> f64 {
+        let b = y * a;
+        y * ((1.0 + b) / -b).ln()
+    }
+
+    #[inline]
+    fn project(self, a: f64, y: f64) -> f64 {
+        y * (y * a).clamp(-1.0, 0.0)
+    }
+
+    /// Newton on `t = logit(-b)`, where the optimality condition `t + m + q (sigmoid(t) + b0) = 0` has a
+    /// slope of at least 1, kept inside a bracket that always holds the root.
+    #[inline]
+    fn coordinate_step(self, a: f64, z: f64, q: f64, y: f64) -> f64 {
+        let (m, b) = (y * z, y * a);
+        let (mut low, mut high) = (-m - q * (1.0 + b), -m - q * b);
+        let mut t = if b < 0.0 && b > -1.0 {
+            (-b / (1.0 + b)).ln()
+        } else {
+            (low + high) / 2.0
+        };
+        t = t.clamp(low, high);
+        for _ in 0..60 {
+            let p = sigmoid(t);
+            let f = t + m + q * (p + b);
+            if f > 0.0 {
+                high = t;
+            } else {
+                low = t;
+            }
+            let newton = t - f / (1.0 + q * p * (1.0 - p));
+            let next = if newton > low && newton < high {
+                newton
+            } else {
+                (low + high) / 2.0
+            };
+            let moved = (next - t).abs();
+            t = next;
+            if moved <= 1e-12 * (1.0 + t.abs()) {
+                break;
+            }
+        }
+        -y * sigmoid(t)
+    }
+
+    #[inline]
+    fn conjugate_linear(self, _a: f64, _y: f64) -> Option<f64> {
+        None
+    }
+
+    fn dual_limit(self) -> Option<f64> {
+        Some(1.0)
+    }
+
+    fn conjugate_curvature_min(self) -> f64 {
+        4.0
+    }
+
+    fn conjugate_curvature_max(self) -> Option<f64> {
+        None
+    }
+}

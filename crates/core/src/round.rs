@@ -1,0 +1,214 @@
+//! What the coordinator asks of every shard in a round, and what a shard answers.
+//!
+//! One variant per meaning. Every message holds O(k) numbers, whatever the dimension. Numbers have the
+//! width they are exchanged with, so a run in one process computes the same as one over a network.
+
+use serde::{Deserialize, Serialize};
+
+/// Entries of a sparse vector: ascending columns and a value for each.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sparse<T> {
+    /// Columns, strictly ascending.
+    pub indices: Vec<u32>,
+    /// The values in those columns.
+    pub values: Vec<T>,
+}
+
+/// A k-sparse model at full precision.
+pub type Weights = Sparse<f64>;
+
+impl<T: Copy> Sparse<T> {
+    /// Pairs of column and value.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, T)> + '_ {
+        self.indices
+            .iter()
+            .map(|&j| j as usize)
+            .zip(self.values.iter().copied())
+    }
+}
+
+impl Weights {
+    /// The dense vector of length `cols`.
+    pub fn to_dense(&self, cols: usize) -> Vec<f64> {
+        let mut out = vec![0.0; cols];
+        for (j, v) in self.iter() {
+            out[j] = v;
+        }
+        out
+    }
+
+    /// Non-zero weights, the intercept (column 0) not counted.
+    pub fn nnz(&self) -> usize {
+        self.iter().filter(|&(j, v)| j > 0 && v != 0.0).count()
+    }
+}
+
+/// The job as every shard must know it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// The loss.
+    pub loss: crate::loss::LossKind,
+    /// The ridge strength.
+    pub lambda: f64,
+    /// The feature budget.
+    pub k: usize,
+    /// Rows of the whole training set.
+    pub total_rows: usize,
+    /// Columns of the whole training set, the reserved column 0 included.
+    pub cols: usize,
+    /// Whether there is a constant feature.
+    pub intercept: bool,
+    /// Number of shards.
+    pub shards: usize,
+    /// Entries of `u` a shard may send in a round.
+    pub uplink: usize,
+    /// Coordinate passes over a shard in a dual round.
+    pub passes: usize,
+    /// Seed of every generator.
+    pub seed: u64,
+    /// Steps of the dual algorithms of the papers; unused by `exact`.
+    pub sdiht: crate::solver::SdihtSettings,
+}
+
+/// A question to all shards.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Directive {
+    /// Changes of the shared model, then one dual round on its support (M5).
+    Ascend(ModelDelta),
+    /// Evidence for a bound: exact `u` on these columns (M7).
+    Certify {
+        /// The columns, ascending, column 0 first if there is an intercept.
+        support: Vec<u32>,
+    },
+    /// Loss and gradient at a model, on its own support.
+    Gradient(Probe),
+    /// The columns outside the support with the largest expected gain (M10).
+    Nominate {
+        /// The model at which to look.
+        probe: Probe,
+        /// How many columns.
+        count: usize,
+    },
+    /// Exact gradient and curvature, at the model of the last [`Directive::Nominate`].
+    Survey {
+        /// The columns, ascending.
+        columns: Vec<u32>,
+    },
+    /// Local steps of the dual iterative hard thresholding of the papers, from this model.
+    Sdiht {
+        /// The model of the server, `ws` in the report.
+        model: Weights,
+    },
+}
+
+/// Changed entries of the model that the dual phase follows.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ModelDelta {
+    /// Changed columns, ascending.
+    pub indices: Vec<u32>,
+    /// Their weights `theta_j u_j`.
+    pub weights: Vec<f32>,
+    /// Their selectors, 255 for 1.
+    pub theta: Vec<u8>,
+}
+
+/// A model to be evaluated.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Probe {
+    /// The weights; the support is their columns, zeros included.
+    pub model: Weights,
+    /// The loss is smoothed to this width if it has a kink.
+    pub smoothing: Option<f64>,
+}
+
+/// A shard's answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    /// To [`Directive::Ascend`]: the largest entries of `u_m - held_m`.
+    Ascend(Sparse<f32>),
+    /// To [`Directive::Certify`].
+    Evidence(Evidence),
+    /// To [`Directive::Gradient`].
+    Gradient(Slope),
+    /// To [`Directive::Nominate`]: columns with gradient and curvature of this shard.
+    Nominees {
+        /// Gradient of the loss at the nominated columns.
+        gradient: Sparse<f32>,
+        /// Curvature at the same columns.
+        curvature: Vec<f32>,
+    },
+    /// To [`Directive::Survey`].
+    Survey {
+        /// Gradient of the loss at the columns asked for.
+        gradient: Vec<f64>,
+        /// Curvature there.
+        curvature: Vec<f32>,
+    },
+    /// To [`Directive::Sdiht`].
+    Sdiht(LocalModel),
+}
+
+/// What a shard knows for a bound (M7, M8).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Evidence {
+    /// `u_m` on the columns asked for, rebuilt from alpha.
+    pub u: Vec<f64>,
+    /// `max |u_m - held_m|` over all other columns.
+    pub unsent: f64,
+    /// How far any entry of the rebuilt `u_m` can be from its true value.
+    pub rounding: f64,
+    /// The sums of the conjugates.
+    pub conjugate: ConjugateSum,
+}
+
+/// `sum_i l*(alpha_i)`, in parts.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ConjugateSum {
+    /// The part linear in alpha.
+    pub linear: f64,
+    /// The part quadratic in alpha.
+    pub quadratic: f64,
+    /// What is neither: all of it for the logistic loss.
+    pub other: f64,
+    /// Sum of the magnitudes of all terms, for the rounding allowance.
+    pub magnitude: f64,
+    /// The largest `|alpha_i|`, per unit of sample weight.
+    pub largest: f64,
+}
+
+/// Loss and gradient of a shard at a [`Probe`].
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Slope {
+    /// Sum of the true losses.
+    pub loss: f64,
+    /// Sum of the smoothed losses (the same where there is no kink).
+    pub smoothed: f64,
+    /// Gradient of the smoothed sum on the support, over the rows of the whole training set.
+    pub gradient: Vec<f32>,
+}
+
+/// What the dual algorithms of the papers send up.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LocalModel {
+    /// The shard's k-sparse model.
+    pub model: Weights,
+    /// Sum of the losses of the model it was sent, over its rows.
+    pub loss: f64,
+    /// The step it took.
+    pub step: f64,
+    /// At least `||H_k(u_m)||^2` plus the intercept's square, at the new alpha.
+    pub norm_sq: f64,
+    /// The sums of the conjugates at the new alpha.
+    pub conjugate: ConjugateSum,
+}
+
+impl ConjugateSum {
+    /// Adds the sums of another shard.
+    pub fn add(&mut self, other: &Self) {
+        self.linear += other.linear;
+        self.quadratic += other.quadratic;
+        self.other += other.other;
+        self.magnitude += other.magnitude;
+        self.largest = self.largest.max(other.largest);
+    }
+}

@@ -1,0 +1,166 @@
+//! The dual round of a shard (M5): follow the model, one or more coordinate passes, send what changed most.
+//!
+//! max over alpha of the shard   -(1/N) sum_i l*(alpha_i) - (lambda/2) sum_j theta_j u_j^2
+//!
+//! by single coordinates in random order. With several shards each one multiplies its own changes by
+//! sigma' = M, the number of shards, which makes the sum of their independent steps safe.
+
+use crate::{
+    data::CsrMatrix,
+    loss::{Loss, with_loss},
+    rng,
+    round::{ModelDelta, Sparse},
+};
+
+use super::Shard;
+
+/// A weight and its selector, side by side for the cache.
+#[derive(Debug, Clone, Copy, Default)]
+struct Cell {
+    w: f64,
+    theta: f64,
+}
+
+/// The rows of a pass.
+struct Pass<'a> {
+    x: &'a CsrMatrix,
+    intercept: bool,
+    y: &'a [f64],
+    weights: Option<&'a [f32]>,
+    /// `sigma' / (lambda N)`.
+    step: f64,
+}
+
+impl Shard {
+    /// Applies `delta`, ascends, and returns the largest entries of `u - held`.
+    pub(super) fn ascend(&mut self, round: u64, delta: &ModelDelta) -> Sparse<f32> {
+        self.follow(delta);
+        self.focus();
+        let before = self.beta.clone();
+        self.run_passes(round);
+        self.commit(&before);
+        self.largest_unsent()
+    }
+
+    /// `w~, theta~ += delta`.
+    fn follow(&mut self, delta: &ModelDelta) {
+        for (i, &j) in delta.indices.iter().enumerate() {
+            self.model[j as usize] = delta.weights[i];
+            self.theta[j as usize] = delta.theta[i];
+        }
+        self.active.extend_from_slice(&delta.indices);
+        self.active.sort_unstable();
+        self.active.dedup();
+        self.active.retain(|&j| self.theta[j as usize] > 0);
+    }
+
+    /// Makes the view hold the active columns. A rebuild costs a pass over the shard, so it takes in the
+    /// columns most likely to become active next.
+    fn focus(&mut self) {
+        if self.view.covers(&self.active) {
+            return;
+        }
+        let mut columns = Vec::new();
+        let spare = self.active.len() / 4 + 64;
+        let (u, theta) = (&self.u, &self.theta);
+        let outside = |j: usize| if theta[j] > 0 { 0.0 } else { u[j].abs() };
+        self.ahead.select(u.len(), spare, outside, &mut columns);
+        columns.extend_from_slice(&self.active);
+        columns.sort_unstable();
+        self.view
+            .restrict(&self.design, &self.facts.counts, &columns);
+    }
+
+    fn run_passes(&mut self, round: u64) {
+        let mut cells = vec![Cell::default(); self.view.len()];
+        for &j in &self.active {
+            cells[self.view.position(j)] = Cell {
+                w: f64::from(self.model[j as usize]),
+                theta: f64::from(self.theta[j as usize]) / 255.0,
+            };
+        }
+        let pass = Pass {
+            x: self.view.matrix(&self.design),
+            intercept: self.job.intercept,
+            y: &self.y,
+            weights: self.weights.as_deref(),
+            step: self.job.shards as f64 * self.scale(),
+        };
+        let mut order: Vec<u32> = (0..self.beta.len() as u32).collect();
+        for local in 0..self.job.passes as u64 {
+            let turn = round * self.job.passes as u64 + local;
+            rng::shuffle(&mut order, self.job.seed, self.number, turn);
+            with_loss!(self.job.loss, l => pass.run(l, &order, &mut cells, &mut self.beta));
+        }
+    }
+
+    /// Adds the changes of alpha to `u`.
+    fn commit(&mut self, before: &[f64]) {
+        let scale = self.scale();
+        let changes: Vec<f64> = (0..before.len())
+            .map(|i| -scale * self.weight(i) * (self.beta[i] - before[i]))
+            .collect();
+        self.shift_u(&changes);
+    }
+
+    /// The largest entries of `u - held`, which `held` grows by exactly as they are sent.
+    fn largest_unsent(&mut self) -> Sparse<f32> {
+        let mut indices = Vec::new();
+        let (u, held) = (&self.u, &self.held);
+        self.uplink.select(
+            u.len(),
+            self.job.uplink,
+            |j| (u[j] - held[j]).abs(),
+            &mut indices,
+        );
+        if self.job.intercept {
+            indices.insert(0, 0);
+        }
+        let values: Vec<f32> = indices
+            .iter()
+            .map(|&j| (u[j as usize] - held[j as usize]) as f32)
+            .collect();
+        for (&j, &v) in indices.iter().zip(&values) {
+            self.held[j as usize] += f64::from(v);
+        }
+        Sparse { indices, values }
+    }
+}
+
+impl Pass<'_> {
+    /// One coordinate step for every row in `order`.
+    fn run<L: Loss>(&self, loss: L, order: &[u32], cells: &mut [Cell], beta: &mut [f64]) {
+        for &i in order {
+            let i = i as usize;
+            let row = self.x.row(i);
+            let constant = if self.intercept {
+                cells[0]
+            } else {
+                Cell::default()
+            };
+            let (mut z, mut norm) = (constant.w, constant.theta);
+            // S1: the score, and the curvature of D along this coordinate (M4).
+            for (&j, &v) in row.indices.iter().zip(row.values) {
+                let (cell, v) = (cells[j as usize], f64::from(v));
+                z += v * cell.w;
+                norm += v * v * cell.theta;
+            }
+            let c = self.weights.map_or(1.0, |c| f64::from(c[i]));
+            let next = loss.coordinate_step(beta[i], z, self.step * norm * c, self.y[i]);
+            let change = next - beta[i];
+            if change == 0.0 || c == 0.0 {
+                continue;
+            }
+            beta[i] = next;
+            // S2: the model follows.
+            let move_by = -self.step * c * change;
+            if self.intercept {
+                cells[0].w += move_by * constant.theta;
+            }
+            for (&j, &v) in row.indices.iter().zip(row.values) {
+                let cell = &mut cells[j as usize];
+                cell.w += move_by * cell.theta * f64::from(v);
+            }
+        }
+    }
+}

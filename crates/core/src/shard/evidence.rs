@@ -1,0 +1,77 @@
+//! What a shard contributes to a bound (M7, M8): `u` rebuilt from alpha, and the sums of the conjugates.
+
+use crate::{
+    loss::{Loss, with_loss},
+    round::{ConjugateSum, Evidence},
+};
+
+use super::Shard;
+
+impl Shard {
+    /// Evidence with exact `u` on `support`.
+    pub(super) fn evidence(&mut self, support: &[u32]) -> Evidence {
+        self.rebuild();
+        let u = support.iter().map(|&j| self.u[j as usize]).collect();
+        let conjugate = with_loss!(self.job.loss, l => conjugate_sum(l, self));
+        Evidence {
+            u,
+            unsent: self.largest_gap_outside(support),
+            rounding: self.rounding(),
+            conjugate,
+        }
+    }
+
+    /// Sets `u` to `-(1/(lambda N)) sum_i alpha_i x_i`, summed afresh: a running sum drifts, and a bound
+    /// that owes anything to drift is not a proof.
+    pub(crate) fn rebuild(&mut self) {
+        let scale = self.scale();
+        let coefficients: Vec<f64> = (0..self.beta.len())
+            .map(|i| -scale * self.weight(i) * self.beta[i])
+            .collect();
+        self.u.fill(0.0);
+        self.design.scatter(&coefficients, &mut self.u);
+    }
+
+    /// How far any entry of a rebuilt `u` can be from its true value: a sum of n terms is off by at most
+    /// `n eps sum |terms|`, and `sum |terms| <= max |alpha| max_j sum_i |x_ij| / (lambda N)`.
+    pub(crate) fn rounding(&self) -> f64 {
+        let largest = (0..self.beta.len())
+            .map(|i| self.weight(i) * self.beta[i].abs())
+            .fold(0.0, f64::max);
+        let terms = (self.facts.longest + 16) as f64;
+        terms * f64::EPSILON * largest * self.facts.largest_sum * self.scale()
+    }
+
+    /// `max |u - held|` over the columns outside `support`.
+    fn largest_gap_outside(&self, support: &[u32]) -> f64 {
+        let mut inside = support.iter().copied().peekable();
+        let mut largest = 0.0f64;
+        for (j, (&u, &held)) in self.u.iter().zip(&self.held).enumerate() {
+            if inside.peek().is_some_and(|&s| s as usize == j) {
+                inside.next();
+            } else {
+                largest = largest.max((u - held).abs());
+            }
+        }
+        largest
+    }
+}
+
+/// The sums of the conjugates over the rows of a shard.
+pub(crate) fn conjugate_sum<L: Loss>(loss: L, shard: &Shard) -> ConjugateSum {
+    let mut sum = ConjugateSum::default();
+    for (i, (&b, &y)) in shard.beta.iter().zip(&shard.y).enumerate() {
+        let c = shard.weight(i);
+        let whole = loss.conjugate(b, y);
+        match loss.conjugate_linear(b, y) {
+            Some(linear) => {
+                sum.linear += c * linear;
+                sum.quadratic += c * (whole - linear);
+            }
+            None => sum.other += c * whole,
+        }
+        sum.magnitude += c * (1.0 + b.abs() * (1.0 + y.abs()) + whole.abs());
+        sum.largest = sum.largest.max(b.abs());
+    }
+    sum
+}

@@ -1,0 +1,146 @@
+//! A shard: rows of the training set, their dual variables, and the answers to the coordinator.
+//!
+//! State (M5, M11): `alpha`, `u = -(1/(lambda N)) sum_i alpha_i x_i` over the rows of the shard with `N`
+//! global, `held` (what the coordinator has of `u`), and the model `w~, theta~` the coordinator sent. With
+//! sample weights `c`, `alpha_i = c_i beta_i` and `beta` is what is stored (M9).
+
+mod ascend;
+mod evidence;
+mod slope;
+mod view;
+
+use crate::{
+    data::CsrMatrix,
+    design::{ColumnFacts, Design},
+    loss::with_loss,
+    round::{Directive, Job, Reply},
+    solver::Sdiht,
+    threshold::TopK,
+};
+use view::View;
+
+pub(crate) use evidence::conjugate_sum;
+
+/// Rows of one shard, ready for training: targets mapped, values normalised.
+#[derive(Debug, Clone)]
+pub struct Rows {
+    /// The features.
+    pub x: CsrMatrix,
+    /// Targets: -1 or +1, or real numbers for regression.
+    pub y: Vec<f64>,
+    /// Sample weights; all 1 when absent.
+    pub weights: Option<Vec<f32>>,
+}
+
+/// One shard and all it remembers between rounds.
+#[derive(Debug)]
+pub struct Shard {
+    number: usize,
+    job: Job,
+    design: Design,
+    facts: ColumnFacts,
+    y: Vec<f64>,
+    weights: Option<Vec<f32>>,
+    beta: Vec<f64>,
+    u: Vec<f64>,
+    held: Vec<f64>,
+    /// The model as sent, `w~`.
+    model: Vec<f32>,
+    /// Its selectors, `theta~`.
+    theta: Vec<u8>,
+    /// The columns with `theta~ > 0`, ascending.
+    active: Vec<u32>,
+    view: View,
+    uplink: TopK,
+    ahead: TopK,
+    sdiht: Option<Sdiht>,
+    survey: Option<slope::Survey>,
+}
+
+impl Shard {
+    /// Shard `number` of `job`, with alpha = 0.
+    pub fn new(number: usize, job: Job, rows: Rows) -> Self {
+        let mut x = rows.x;
+        x.set_cols(job.cols);
+        let design = Design::new(x, job.intercept);
+        let facts = design.column_facts();
+        Self {
+            number,
+            job,
+            facts,
+            beta: vec![0.0; design.rows()],
+            u: vec![0.0; job.cols],
+            held: vec![0.0; job.cols],
+            model: vec![0.0; job.cols],
+            theta: vec![0; job.cols],
+            active: Vec::new(),
+            view: View::new(job.cols),
+            design,
+            y: rows.y,
+            weights: rows.weights,
+            uplink: TopK::new(),
+            ahead: TopK::new(),
+            sdiht: None,
+            survey: None,
+        }
+    }
+
+    /// Answers a directive of `round`.
+    pub fn handle(&mut self, round: u64, directive: &Directive) -> Reply {
+        match directive {
+            Directive::Ascend(delta) => Reply::Ascend(self.ascend(round, delta)),
+            Directive::Certify { support } => Reply::Evidence(self.evidence(support)),
+            Directive::Gradient(probe) => Reply::Gradient(self.slope(probe)),
+            Directive::Nominate { probe, count } => self.nominate(probe, *count),
+            Directive::Survey { columns } => self.answer_survey(columns),
+            Directive::Sdiht { model } => {
+                let mut solver = self.sdiht.take().unwrap_or_else(|| Sdiht::new(&self.job));
+                let reply = with_loss!(self.job.loss, l => solver.round(l, self, round, model));
+                self.sdiht = Some(solver);
+                Reply::Sdiht(reply)
+            }
+        }
+    }
+
+    /// The sample weight of row `i`.
+    #[inline]
+    pub(crate) fn weight(&self, i: usize) -> f64 {
+        self.weights.as_ref().map_or(1.0, |c| f64::from(c[i]))
+    }
+
+    /// `1 / (lambda N)`.
+    pub(crate) fn scale(&self) -> f64 {
+        1.0 / (self.job.lambda * self.job.total_rows as f64)
+    }
+
+    pub(crate) fn number(&self) -> usize {
+        self.number
+    }
+
+    pub(crate) fn job(&self) -> &Job {
+        &self.job
+    }
+
+    pub(crate) fn design(&self) -> &Design {
+        &self.design
+    }
+
+    pub(crate) fn targets(&self) -> &[f64] {
+        &self.y
+    }
+
+    /// Sets the dual variable of row `i` ; `u` follows by [`Shard::shift_u`].
+    pub(crate) fn set_beta(&mut self, i: usize, beta: f64) {
+        self.beta[i] = beta;
+    }
+
+    /// `u += sum_i change_i x_i`.
+    pub(crate) fn shift_u(&mut self, changes: &[f64]) {
+        self.design.scatter(changes, &mut self.u);
+    }
+
+    /// The dual variables per unit of sample weight, and `u`.
+    pub(crate) fn dual(&self) -> (&[f64], &[f64]) {
+        (&self.beta, &self.u)
+    }
+}

@@ -1,0 +1,180 @@
+//! Loss, gradient and curvature of a shard at a model (M10).
+
+use rayon::prelude::*;
+
+use crate::{
+    design::row_blocks,
+    loss::{Loss, with_loss},
+    round::{Probe, Reply, Slope, Sparse},
+    threshold::TopK,
+};
+
+use super::Shard;
+
+/// Full gradient and diagonal curvature at the model of the last nomination.
+#[derive(Debug)]
+pub(super) struct Survey {
+    gradient: Vec<f64>,
+    curvature: Vec<f64>,
+}
+
+/// Sums over a block of rows.
+struct Partial {
+    loss: f64,
+    smoothed: f64,
+    gradient: Vec<f64>,
+}
+
+/// Blocks are cut by the number of rows alone.
+fn blocks(rows: usize) -> usize {
+    (rows / 512).clamp(1, 8)
+}
+
+impl Shard {
+    /// Losses and the gradient on the support of `probe`.
+    pub(super) fn slope(&mut self, probe: &Probe) -> Slope {
+        let support = &probe.model.indices;
+        if !self.view.covers(support) || self.view.len() > 2 * support.len() + 64 {
+            self.view
+                .restrict(&self.design, &self.facts.counts, support);
+        }
+        let mut w = vec![0.0; self.view.len()];
+        for (j, v) in probe.model.iter() {
+            w[self.view.position(j as u32)] = v;
+        }
+        let parts: Vec<Partial> = row_blocks(self.design.rows(), blocks(self.design.rows()))
+            .into_par_iter()
+            .map(|rows| self.block_slope(probe, &w, rows))
+            .collect();
+        let mut total = Partial {
+            loss: 0.0,
+            smoothed: 0.0,
+            gradient: vec![0.0; w.len()],
+        };
+        for part in parts {
+            total.loss += part.loss;
+            total.smoothed += part.smoothed;
+            total
+                .gradient
+                .iter_mut()
+                .zip(&part.gradient)
+                .for_each(|(t, p)| *t += p);
+        }
+        let gradient = support
+            .iter()
+            .map(|&j| total.gradient[self.view.position(j)] as f32)
+            .collect();
+        Slope {
+            loss: total.loss,
+            smoothed: total.smoothed,
+            gradient,
+        }
+    }
+
+    fn block_slope(&self, probe: &Probe, w: &[f64], rows: std::ops::Range<usize>) -> Partial {
+        let smooth = probe
+            .smoothing
+            .map_or(self.job.loss, |width| self.job.loss.smoothed(width));
+        let per_row = 1.0 / self.job.total_rows as f64;
+        let mut part = Partial {
+            loss: 0.0,
+            smoothed: 0.0,
+            gradient: vec![0.0; w.len()],
+        };
+        with_loss!(smooth, l => for i in rows {
+            let row = self.view.row(&self.design, i);
+            let constant = if self.job.intercept { w[0] } else { 0.0 };
+            let (z, y, c) = (constant + row.dot(w), self.y[i], self.weight(i));
+            let value = c * l.value(z, y);
+            part.smoothed += value;
+            part.loss += if smooth == self.job.loss { value } else { c * self.job.loss.value(z, y) };
+            let slope = c * l.derivative(z, y) * per_row;
+            if slope != 0.0 {
+                if self.job.intercept {
+                    part.gradient[0] += slope;
+                }
+                row.axpy_into(slope, &mut part.gradient);
+            }
+        });
+        part
+    }
+
+    /// The `count` columns outside the support whose expected gain `g^2 / (2 H)` is largest in this shard.
+    pub(super) fn nominate(&mut self, probe: &Probe, count: usize) -> Reply {
+        let survey = self.survey_at(probe);
+        let floor = self.job.lambda / self.job.shards as f64;
+        let mut outside = vec![true; self.job.cols];
+        for &j in &probe.model.indices {
+            outside[j as usize] = false;
+        }
+        let gain = |j: usize| {
+            let g = survey.gradient[j];
+            if outside[j] {
+                g * g / (survey.curvature[j] + floor)
+            } else {
+                0.0
+            }
+        };
+        let mut indices = Vec::new();
+        TopK::new().select(self.job.cols, count, gain, &mut indices);
+        let pick = |of: &[f64]| {
+            indices
+                .iter()
+                .map(|&j| of[j as usize] as f32)
+                .collect::<Vec<_>>()
+        };
+        let (values, curvature) = (pick(&survey.gradient), pick(&survey.curvature));
+        self.survey = Some(survey);
+        Reply::Nominees {
+            gradient: Sparse { indices, values },
+            curvature,
+        }
+    }
+
+    /// Exact gradient and curvature on `columns`, as found by the last nomination.
+    pub(super) fn answer_survey(&mut self, columns: &[u32]) -> Reply {
+        let Some(survey) = &self.survey else {
+            let (gradient, curvature) = (vec![0.0; columns.len()], vec![0.0; columns.len()]);
+            return Reply::Survey {
+                gradient,
+                curvature,
+            };
+        };
+        let gradient = columns
+            .iter()
+            .map(|&j| survey.gradient[j as usize])
+            .collect();
+        let curvature = columns
+            .iter()
+            .map(|&j| survey.curvature[j as usize] as f32)
+            .collect();
+        Reply::Survey {
+            gradient,
+            curvature,
+        }
+    }
+
+    fn survey_at(&self, probe: &Probe) -> Survey {
+        let w = probe.model.to_dense(self.job.cols);
+        let smooth = probe
+            .smoothing
+            .map_or(self.job.loss, |width| self.job.loss.smoothed(width));
+        let per_row = 1.0 / self.job.total_rows as f64;
+        let slopes: Vec<(f64, f64)> = with_loss!(smooth, l => {
+            (0..self.design.rows()).into_par_iter().with_min_len(256).map(|i| {
+                let (z, y, c) = (self.design.score(i, &w), self.y[i], self.weight(i) * per_row);
+                (c * l.derivative(z, y), c * l.curvature(z, y))
+            }).collect()
+        });
+        let first: Vec<f64> = slopes.iter().map(|s| s.0).collect();
+        let second: Vec<f64> = slopes.iter().map(|s| s.1).collect();
+        let mut gradient = vec![0.0; self.job.cols];
+        let mut curvature = vec![0.0; self.job.cols];
+        self.design.scatter(&first, &mut gradient);
+        self.design.scatter_squares(&second, &mut curvature);
+        Survey {
+            gradient,
+            curvature,
+        }
+    }
+}
