@@ -4,8 +4,13 @@
 //! file is column `j` (a 0-based one is column `j + 1`). The constant feature is applied by
 //! [`crate::design::Design`], so that a file on disk never has to be rewritten for it.
 
+use rayon::prelude::*;
+
+/// Rows that one task of [`CsrMatrix::par_rows_mut`] takes: enough to pay for the task.
+const BLOCK_ROWS: usize = 4096;
+
 /// A sparse matrix by rows. Within a row the indices ascend strictly.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CsrMatrix {
     offsets: Vec<usize>,
     indices: Vec<u32>,
@@ -20,6 +25,13 @@ pub struct Row<'a> {
     pub indices: &'a [u32],
     /// The values in those columns.
     pub values: &'a [f32],
+}
+
+impl Default for CsrMatrix {
+    /// No rows, and only the reserved column.
+    fn default() -> Self {
+        Self::new(1)
+    }
 }
 
 impl CsrMatrix {
@@ -120,6 +132,85 @@ impl CsrMatrix {
     pub fn set_cols(&mut self, cols: usize) {
         debug_assert!(self.indices.iter().all(|&j| (j as usize) < cols));
         self.cols = cols;
+    }
+
+    /// Gives back memory that growth has reserved beyond the entries.
+    pub fn shrink_to_fit(&mut self) {
+        self.offsets.shrink_to_fit();
+        self.indices.shrink_to_fit();
+        self.values.shrink_to_fit();
+    }
+
+    /// Applies `f` to the values of every row, in parallel.
+    ///
+    /// Rows do not see each other, so the result is the same for any number of threads.
+    pub fn par_rows_mut(&mut self, f: impl Fn(&mut [f32]) + Sync) {
+        let mut rest = self.values.as_mut_slice();
+        let mut blocks = Vec::with_capacity(self.offsets.len() / BLOCK_ROWS + 1);
+        let mut first = 0;
+        while first + 1 < self.offsets.len() {
+            let last = (first + BLOCK_ROWS).min(self.offsets.len() - 1);
+            let offsets = &self.offsets[first..=last];
+            let (block, tail) = rest.split_at_mut(offsets[last - first] - offsets[0]);
+            blocks.push((offsets, block));
+            rest = tail;
+            first = last;
+        }
+        blocks.into_par_iter().for_each(|(offsets, block)| {
+            for pair in offsets.windows(2) {
+                f(&mut block[pair[0] - offsets[0]..pair[1] - offsets[0]]);
+            }
+        });
+    }
+
+    /// Adds an entry to the row being built; `column` must be larger than the row's last one.
+    #[inline]
+    pub(super) fn push_entry(&mut self, column: u32, value: f32) {
+        self.indices.push(column);
+        self.values.push(value);
+    }
+
+    /// Ends the row being built.
+    #[inline]
+    pub(super) fn end_row(&mut self) {
+        self.offsets.push(self.indices.len());
+    }
+
+    /// Makes `column` part of the matrix even when nothing is stored in it.
+    #[inline]
+    pub(super) fn cover(&mut self, column: u32) {
+        self.cols = self.cols.max(column as usize + 1);
+    }
+
+    /// Forgets all rows and columns but keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.offsets.truncate(1);
+        self.indices.clear();
+        self.values.clear();
+        self.cols = 1;
+    }
+
+    /// The arrays `(offsets, indices, values)`.
+    pub(super) fn parts(&self) -> (&[usize], &[u32], &[f32]) {
+        (&self.offsets, &self.indices, &self.values)
+    }
+
+    /// A matrix of arrays that the caller has checked.
+    pub(super) fn from_parts(
+        offsets: Vec<usize>,
+        indices: Vec<u32>,
+        values: Vec<f32>,
+        cols: usize,
+    ) -> Self {
+        debug_assert_eq!(offsets.first(), Some(&0));
+        debug_assert_eq!(offsets.last(), Some(&indices.len()));
+        debug_assert_eq!(indices.len(), values.len());
+        Self {
+            offsets,
+            indices,
+            values,
+            cols,
+        }
     }
 
     /// The values of row `i`, to be rescaled in place.

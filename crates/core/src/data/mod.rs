@@ -1,5 +1,19 @@
-//! Reading data.
+//! Reading data: text and shard files into one [`CsrMatrix`], labels into two classes.
 
+mod atomic;
+mod batch;
+pub mod binary;
 mod csr;
+mod error;
+pub mod labels;
+pub mod libsvm;
+pub mod prepare;
+pub mod reader;
+pub mod source;
 
+pub use binary::{Shard, ShardInfo, ShardSummary, inspect_shard, read_shard, write_shard};
 pub use csr::{CsrMatrix, Row};
+pub use error::{DataError, ShardError};
+pub use labels::{LabelCounts, LabelMap, LabelRule, RuleError, apply_labels, map_labels};
+pub use prepare::{Normalize, UnknownNormalize, normalize_l2};
+pub use reader::{RawData, ReadOptions, read};

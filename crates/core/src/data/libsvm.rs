@@ -1,0 +1,294 @@
+//! One line of LIBSVM text: `label [qid:N] index:value ... [# comment]`.
+//!
+//! The line is taken as bytes and walked once; entries go to the caller's sink, so that nothing is
+//! allocated unless there is an error to describe.
+
+use thiserror::Error;
+
+/// The largest feature number: its column, and the number of columns, must fit in `u32`.
+pub const MAX_INDEX: u32 = u32::MAX - 2;
+
+/// Characters of an offending token that a message shows.
+const SHOWN: usize = 30;
+
+/// What is wrong with a line, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("column {column}: {kind}")]
+pub struct LineError {
+    /// 1-based byte column of the offending token.
+    pub column: usize,
+    /// What is wrong with it.
+    pub kind: LineErrorKind,
+}
+
+/// The ways in which a line can be wrong. `token` is the offending text, shortened and escaped.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[allow(missing_docs)] // the fields say no more than the messages do
+pub enum LineErrorKind {
+    #[error("label missing: the line starts with '{token}'")]
+    LabelMissing { token: String },
+    #[error("label '{token}' is not a finite number")]
+    BadLabel { token: String },
+    #[error("'{token}' has no colon, expected index:value")]
+    NoColon { token: String },
+    #[error("feature index '{token}' is not a whole number")]
+    BadIndex { token: String },
+    #[error("feature index '{token}' is negative")]
+    NegativeIndex { token: String },
+    #[error(
+        "feature index 0, but features are numbered from 1 (use --zero-based if they start at 0)"
+    )]
+    IndexZero,
+    #[error("feature index '{token}' is larger than {MAX_INDEX}")]
+    IndexTooLarge { token: String },
+    #[error("feature index {index} comes after {previous}: indices must ascend")]
+    Descending { index: u32, previous: u32 },
+    #[error("feature index {index} is repeated")]
+    Repeated { index: u32 },
+    #[error("feature {index} has no value after the colon")]
+    ValueMissing { index: u32 },
+    #[error("value '{token}' is not a number")]
+    NotANumber { token: String },
+    #[error("value '{token}' is not finite")]
+    NotFinite { token: String },
+    #[error("value '{token}' is too large for a 32-bit float")]
+    ValueTooLarge { token: String },
+    #[error("not text: '{token}'")]
+    Binary { token: String },
+}
+
+/// Whether a line holds a row, that is anything but blanks and a comment.
+pub fn is_row(line: &[u8]) -> bool {
+    Cursor::new(line).next_token().is_some()
+}
+
+/// Parses one line, without its line feed, and passes each entry to `sink` as (column, value).
+///
+/// Feature `j` of a 1-based file is column `j`, of a 0-based file column `j + 1`. Zero values are passed
+/// on: they count for the dimension. Returns the label, or `None` for a blank or comment-only line.
+pub fn parse_line(
+    line: &[u8],
+    zero_based: bool,
+    mut sink: impl FnMut(u32, f32),
+) -> Result<Option<f64>, LineError> {
+    let mut cursor = Cursor::new(line);
+    let Some(start) = cursor.next_token() else {
+        return Ok(None);
+    };
+    let label = cursor.label(start)?;
+    let mut next = cursor.next_token();
+    if next.is_some_and(|at| cursor.line[at..].starts_with(b"qid:")) {
+        cursor.skip_token();
+        next = cursor.next_token();
+    }
+    let shift = u32::from(zero_based);
+    // Column 0 belongs to the intercept, so it is below every feature.
+    let mut last = 0;
+    while let Some(at) = next {
+        let index = cursor.index(at)?;
+        let column = index + shift;
+        if column <= last {
+            return Err(cursor.out_of_order(at, index, last, shift));
+        }
+        last = column;
+        sink(column, cursor.value(at, index)?);
+        next = cursor.next_token();
+    }
+    Ok(Some(label))
+}
+
+/// A position in a line.
+struct Cursor<'a> {
+    line: &'a [u8],
+    at: usize,
+}
+
+/// Whether `byte` ends a token.
+#[inline]
+fn ends(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'#')
+}
+
+impl<'a> Cursor<'a> {
+    fn new(line: &'a [u8]) -> Self {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        Self { line, at: 0 }
+    }
+
+    #[inline]
+    fn peek(&self) -> Option<u8> {
+        self.line.get(self.at).copied()
+    }
+
+    #[inline]
+    fn at_end(&self) -> bool {
+        self.peek().is_none_or(ends)
+    }
+
+    /// Moves to the next token and returns where it starts; `None` at a comment or the end.
+    #[inline]
+    fn next_token(&mut self) -> Option<usize> {
+        while let Some(b' ' | b'\t') = self.peek() {
+            self.at += 1;
+        }
+        self.peek().filter(|&b| b != b'#').map(|_| self.at)
+    }
+
+    fn skip_token(&mut self) {
+        while !self.at_end() {
+            self.at += 1;
+        }
+    }
+
+    fn label(&mut self, start: usize) -> Result<f64, LineError> {
+        let number = fast_float2::parse_partial::<f64, _>(&self.line[start..]);
+        if let Ok((label, length)) = number
+            && label.is_finite()
+        {
+            self.at += length;
+            if self.at_end() {
+                return Ok(label);
+            }
+        }
+        let token = self.token(start);
+        let kind = if token.contains(&b':') {
+            |token| LineErrorKind::LabelMissing { token }
+        } else {
+            |token| LineErrorKind::BadLabel { token }
+        };
+        Err(describe(start, token, kind))
+    }
+
+    /// The feature number of the token at `start`; moves past its colon.
+    #[inline]
+    fn index(&mut self, start: usize) -> Result<u32, LineError> {
+        let mut index = 0u64;
+        while let Some(digit @ b'0'..=b'9') = self.peek() {
+            // Saturating far above the limit: a longer number is too large whatever follows.
+            index = (index * 10 + u64::from(digit - b'0')).min(1 << 40);
+            self.at += 1;
+        }
+        if self.peek() != Some(b':') || self.at == start {
+            return Err(self.bad_index(start));
+        }
+        self.at += 1;
+        match u32::try_from(index) {
+            Ok(index) if index <= MAX_INDEX => Ok(index),
+            _ => {
+                let token = &self.line[start..self.at - 1];
+                Err(describe(start, token, |token| {
+                    LineErrorKind::IndexTooLarge { token }
+                }))
+            }
+        }
+    }
+
+    /// The value that the cursor is at; `start` is where its token began.
+    #[inline]
+    fn value(&mut self, start: usize, index: u32) -> Result<f32, LineError> {
+        let from = self.at;
+        match fast_float2::parse_partial::<f32, _>(&self.line[from..]) {
+            Ok((value, length)) if value.is_finite() => {
+                self.at += length;
+                if self.at_end() {
+                    return Ok(value);
+                }
+            }
+            _ => {}
+        }
+        Err(self.bad_value(start, from, index))
+    }
+
+    #[cold]
+    fn bad_index(&self, start: usize) -> LineError {
+        let token = self.token(start);
+        let Some(colon) = token.iter().position(|&b| b == b':') else {
+            return describe(start, token, |token| LineErrorKind::NoColon { token });
+        };
+        let number = &token[..colon];
+        let digits = number.strip_prefix(b"-").unwrap_or(b"");
+        if !digits.is_empty() && digits.iter().all(u8::is_ascii_digit) {
+            return describe(start, number, |token| LineErrorKind::NegativeIndex {
+                token,
+            });
+        }
+        describe(start, number, |token| LineErrorKind::BadIndex { token })
+    }
+
+    #[cold]
+    fn out_of_order(&self, start: usize, index: u32, last: u32, shift: u32) -> LineError {
+        let kind = if index + shift == 0 {
+            LineErrorKind::IndexZero
+        } else if index + shift == last {
+            LineErrorKind::Repeated { index }
+        } else {
+            LineErrorKind::Descending {
+                index,
+                previous: last - shift,
+            }
+        };
+        LineError {
+            column: start + 1,
+            kind,
+        }
+    }
+
+    #[cold]
+    fn bad_value(&self, start: usize, from: usize, index: u32) -> LineError {
+        let token = self.token(from);
+        if token.is_empty() {
+            return LineError {
+                column: start + 1,
+                kind: LineErrorKind::ValueMissing { index },
+            };
+        }
+        // Digits that make an infinity are a number all the same; the words are not.
+        match fast_float2::parse::<f32, _>(token) {
+            Ok(_) if token.iter().any(u8::is_ascii_digit) => {
+                describe(start, token, |token| LineErrorKind::ValueTooLarge { token })
+            }
+            Ok(_) => describe(start, token, |token| LineErrorKind::NotFinite { token }),
+            Err(_) => describe(start, token, |token| LineErrorKind::NotANumber { token }),
+        }
+    }
+
+    /// The token that starts at `start`.
+    fn token(&self, start: usize) -> &'a [u8] {
+        let rest = &self.line[start..];
+        let length = rest.iter().position(|&b| ends(b)).unwrap_or(rest.len());
+        &rest[..length]
+    }
+}
+
+/// The error of a token; one that is not text is called so, whatever it was to be.
+fn describe(start: usize, token: &[u8], kind: impl FnOnce(String) -> LineErrorKind) -> LineError {
+    let control = token.iter().any(u8::is_ascii_control);
+    let binary = control || std::str::from_utf8(token).is_err();
+    let shown = shorten(token);
+    LineError {
+        column: start + 1,
+        kind: if binary {
+            LineErrorKind::Binary { token: shown }
+        } else {
+            kind(shown)
+        },
+    }
+}
+
+/// The first characters of a token, with everything a terminal might act on escaped.
+fn shorten(token: &[u8]) -> String {
+    let mut shown = String::new();
+    for &byte in token {
+        let escaped = byte.escape_ascii();
+        if shown.len() + escaped.len() > SHOWN {
+            shown.push_str("...");
+            break;
+        }
+        shown.extend(escaped.map(char::from));
+    }
+    shown
+}
+
+#[cfg(test)]
+#[path = "libsvm_tests.rs"]
+mod tests;

@@ -1,0 +1,225 @@
+use super::LineErrorKind as Kind;
+use super::*;
+
+type Parsed = (f64, Vec<(u32, f32)>);
+
+fn parse_with(line: &[u8], zero_based: bool) -> Result<Option<Parsed>, LineError> {
+    let mut entries = Vec::new();
+    let label = parse_line(line, zero_based, |j, v| entries.push((j, v)))?;
+    Ok(label.map(|l| (l, entries)))
+}
+
+fn parse(line: &str) -> Parsed {
+    parse_with(line.as_bytes(), false).unwrap().unwrap()
+}
+
+fn fails(line: impl AsRef<[u8]>) -> (usize, Kind) {
+    let error = parse_with(line.as_ref(), false).unwrap_err();
+    (error.column, error.kind)
+}
+
+fn token(text: &str) -> String {
+    text.to_owned()
+}
+
+#[test]
+fn plain_lines() {
+    assert_eq!(parse("+1 1:0.5 7:-2"), (1.0, vec![(1, 0.5), (7, -2.0)]));
+    assert_eq!(parse("-1"), (-1.0, vec![]));
+    assert_eq!(
+        parse("  1e3\t2:+1e-2 \t3:.5 4:5. "),
+        (1000.0, vec![(2, 0.01), (3, 0.5), (4, 5.0)])
+    );
+    assert_eq!(parse("0 3:0 4:-0"), (0.0, vec![(3, 0.0), (4, -0.0)]));
+}
+
+#[test]
+fn zero_based_shifts_the_columns() {
+    let row = parse_with(b"1 0:2 4:3", true).unwrap();
+    assert_eq!(row, Some((1.0, vec![(1, 2.0), (5, 3.0)])));
+}
+
+#[test]
+fn comments_blanks_line_ends_and_queries() {
+    for blank in ["", " ", "\t \r", "# 3:1", "  #", "\r"] {
+        assert_eq!(parse_with(blank.as_bytes(), false), Ok(None), "{blank:?}");
+        assert!(!is_row(blank.as_bytes()));
+    }
+    let expected = (1.0, vec![(2, 3.0)]);
+    for line in [
+        "1 2:3\r",
+        "1 2:3 # 9:x",
+        "1 2:3#x",
+        "1 qid:4 2:3",
+        "1\tqid:4\t2:3\t\r",
+    ] {
+        assert_eq!(parse(line), expected, "{line:?}");
+        assert!(is_row(line.as_bytes()));
+    }
+    assert_eq!(parse("1# nothing"), (1.0, vec![]));
+    assert_eq!(parse("1 qid:7"), (1.0, vec![]));
+}
+
+#[test]
+fn labels() {
+    assert_eq!(
+        fails("3:1 4:1"),
+        (
+            1,
+            Kind::LabelMissing {
+                token: token("3:1")
+            }
+        )
+    );
+    assert_eq!(
+        fails(" qid:1 4:1"),
+        (
+            2,
+            Kind::LabelMissing {
+                token: token("qid:1")
+            }
+        )
+    );
+    for bad in [
+        "yes", "nan", "inf", "-inf", "1e999", "1x", "1,2", "+-1", "++1", "+", ".",
+    ] {
+        let expected = Kind::BadLabel { token: token(bad) };
+        assert_eq!(fails(format!("{bad} 1:1")), (1, expected));
+    }
+}
+
+#[test]
+fn indices() {
+    assert_eq!(
+        fails("1 2:1 abc"),
+        (
+            7,
+            Kind::NoColon {
+                token: token("abc")
+            }
+        )
+    );
+    assert_eq!(fails("1 2"), (3, Kind::NoColon { token: token("2") }));
+    assert_eq!(fails("1 x:1"), (3, Kind::BadIndex { token: token("x") }));
+    assert_eq!(fails("1 :1"), (3, Kind::BadIndex { token: token("") }));
+    assert_eq!(
+        fails("1 1.5:1"),
+        (
+            3,
+            Kind::BadIndex {
+                token: token("1.5")
+            }
+        )
+    );
+    assert_eq!(
+        fails("1 2:1 qid:1"),
+        (
+            7,
+            Kind::BadIndex {
+                token: token("qid")
+            }
+        )
+    );
+    assert_eq!(
+        fails("1 -3:1"),
+        (3, Kind::NegativeIndex { token: token("-3") })
+    );
+    assert_eq!(fails("1 0:1"), (3, Kind::IndexZero));
+    assert!(Kind::IndexZero.to_string().contains("--zero-based"));
+    assert_eq!(
+        fails("1 5:1 4:1"),
+        (
+            7,
+            Kind::Descending {
+                index: 4,
+                previous: 5
+            }
+        )
+    );
+    assert_eq!(fails("1 5:1  5:1"), (8, Kind::Repeated { index: 5 }));
+    let zero = parse_with(b"1 0:1 0:1", true).unwrap_err();
+    assert_eq!(zero.kind, Kind::Repeated { index: 0 });
+    let down = parse_with(b"1 3:1 0:1", true).unwrap_err();
+    assert_eq!(
+        down.kind,
+        Kind::Descending {
+            index: 0,
+            previous: 3
+        }
+    );
+}
+
+#[test]
+fn index_limits() {
+    let largest = format!("1 {MAX_INDEX}:1");
+    assert_eq!(parse(&largest).1, vec![(MAX_INDEX, 1.0)]);
+    let shifted = parse_with(largest.as_bytes(), true).unwrap().unwrap();
+    assert_eq!(shifted.1, vec![(MAX_INDEX + 1, 1.0)]);
+    for large in [
+        "4294967294",
+        "4294967295",
+        "4294967296",
+        "99999999999999999999999999",
+    ] {
+        let expected = Kind::IndexTooLarge {
+            token: token(large),
+        };
+        assert_eq!(fails(format!("1 {large}:1")), (3, expected));
+    }
+}
+
+#[test]
+fn values() {
+    for bad in ["nan", "NaN", "inf", "-inf", "+infinity"] {
+        let expected = Kind::NotFinite { token: token(bad) };
+        assert_eq!(fails(format!("1 3:{bad}")), (3, expected));
+    }
+    for bad in ["x", "1x", "1e", "0x10", "1:2", "--1", "1,5", "nano"] {
+        let expected = Kind::NotANumber { token: token(bad) };
+        assert_eq!(fails(format!("1 3:{bad} 4:1")), (3, expected));
+    }
+    for large in ["1e39", "-3.5e38", "1e400"] {
+        let expected = Kind::ValueTooLarge {
+            token: token(large),
+        };
+        assert_eq!(fails(format!("1 3:{large}")), (3, expected));
+    }
+    assert_eq!(fails("1 3: 4:1"), (3, Kind::ValueMissing { index: 3 }));
+    assert_eq!(fails("1 3:"), (3, Kind::ValueMissing { index: 3 }));
+    assert_eq!(parse("1 3:1e-60").1, vec![(3, 0.0)]);
+}
+
+#[test]
+fn binary_junk_is_shown_short_and_escaped() {
+    let (column, kind) = fails(b"\x1f\x8b\x08\x00\x00\x00");
+    assert_eq!(
+        (column, kind),
+        (
+            1,
+            Kind::Binary {
+                token: token("\\x1f\\x8b\\x08\\x00\\x00\\x00")
+            }
+        )
+    );
+    let (column, kind) = fails(b"1 2:1 \x00\xff\x1b[31m");
+    assert_eq!(
+        (column, kind),
+        (
+            7,
+            Kind::Binary {
+                token: token("\\x00\\xff\\x1b[31m")
+            }
+        )
+    );
+    let (_, kind) = fails(b"1 3:1\r0");
+    assert_eq!(
+        kind,
+        Kind::Binary {
+            token: token("1\\r0")
+        }
+    );
+    let Kind::BadLabel { token } = fails("a".repeat(1000)).1 else {
+        panic!("a long label is a bad label");
+    };
+    assert_eq!(token, format!("{}...", "a".repeat(30)));
+}

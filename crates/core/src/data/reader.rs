@@ -1,0 +1,331 @@
+//! Reading any number of inputs into one matrix.
+//!
+//! Text is read in batches of whole lines. While a batch is parsed, in pieces and in parallel, the next
+//! one is read (and decompressed) and the rows of the one before are appended, in the order of the input.
+//! How a batch is cut into pieces changes neither the result nor which error is reported.
+
+use std::mem;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use super::batch::{self, Batches};
+use super::binary;
+use super::csr::CsrMatrix;
+use super::error::DataError;
+use super::libsvm::{self, LineError};
+use super::source::Source;
+
+/// Bytes of text in a batch: enough to keep the threads busy, little beside the data they make.
+const BATCH_BYTES: usize = 8 << 20;
+
+/// Pieces of a batch for each thread, so that threads with easy pieces can take over others.
+const PIECES_PER_THREAD: usize = 4;
+
+/// How to read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// Text numbers its features from 0.
+    pub zero_based: bool,
+    /// `(p, M)`: keep the rows r with r mod M = p, numbered over all inputs in order. The others are
+    /// counted but neither parsed nor checked.
+    pub shard: Option<(usize, usize)>,
+    /// The largest column to keep; entries beyond it are dropped and counted. For test data.
+    pub max_feature: Option<u32>,
+}
+
+/// What was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RawData {
+    /// The rows kept.
+    pub x: CsrMatrix,
+    /// Their labels as they were written.
+    pub labels: Vec<f64>,
+    /// Rows seen over all inputs, kept or not.
+    pub total_rows: usize,
+    /// Entries dropped because of [`ReadOptions::max_feature`].
+    pub dropped: u64,
+    /// Whether the inputs number features from 0: what was asked for, or what a shard file says.
+    pub zero_based: bool,
+}
+
+/// Reads all inputs, in order; `-` is stdin.
+///
+/// A binary shard file is known by its first bytes, and its rows are taken as they are stored. Runs in the
+/// current rayon pool.
+pub fn read(inputs: &[PathBuf], options: &ReadOptions) -> Result<RawData, DataError> {
+    read_batched(inputs, options, BATCH_BYTES)
+}
+
+/// As [`read`], with the bytes of text in a batch given: the way to have many batches in a small test.
+pub fn read_batched(
+    inputs: &[PathBuf],
+    options: &ReadOptions,
+    batch_bytes: usize,
+) -> Result<RawData, DataError> {
+    let mut reader = Reader::new(options, batch_bytes);
+    for path in inputs {
+        reader.take(path)?;
+    }
+    reader.finish(inputs)
+}
+
+/// The rows so far.
+struct Reader<'a> {
+    options: &'a ReadOptions,
+    batch_bytes: usize,
+    /// Pieces of the batch being parsed.
+    parsing: Vec<Piece>,
+    /// Parsed pieces that are to be appended.
+    parsed: Vec<Piece>,
+    x: CsrMatrix,
+    labels: Vec<f64>,
+    total_rows: usize,
+    dropped: u64,
+    zero_based: Option<bool>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(options: &'a ReadOptions, batch_bytes: usize) -> Self {
+        Self {
+            options,
+            batch_bytes,
+            parsing: Vec::new(),
+            parsed: Vec::new(),
+            x: CsrMatrix::default(),
+            labels: Vec::new(),
+            total_rows: 0,
+            dropped: 0,
+            zero_based: None,
+        }
+    }
+
+    fn take(&mut self, path: &Path) -> Result<(), DataError> {
+        let mut source = Source::open(path)?;
+        if source.peek(binary::MAGIC.len() as u64)? == binary::MAGIC {
+            return self.take_shard(source);
+        }
+        self.agree_on_base(source.name(), self.options.zero_based)?;
+        self.take_text(source)
+    }
+
+    /// Feature numbers of different bases must not meet in one matrix unnoticed.
+    fn agree_on_base(&mut self, path: &Path, zero_based: bool) -> Result<(), DataError> {
+        if *self.zero_based.get_or_insert(zero_based) == zero_based {
+            return Ok(());
+        }
+        Err(DataError::MixedBase {
+            path: path.into(),
+            zero_based,
+        })
+    }
+
+    fn take_text(&mut self, source: Source) -> Result<(), DataError> {
+        let mut batches = Batches::new(source, self.batch_bytes);
+        let (mut current, mut next) = (Vec::new(), Vec::new());
+        let mut lines = 0;
+        let mut filled = batches.fill(&mut current);
+        loop {
+            filled.map_err(|e| batches.get_ref().error(e))?;
+            if current.is_empty() {
+                self.append_parsed();
+                return Ok(());
+            }
+            let mut parsing = mem::take(&mut self.parsing);
+            let (options, first_row) = (self.options, self.total_rows);
+            (_, filled) = rayon::join(
+                || parse_batch(&current, first_row, options, &mut parsing),
+                || {
+                    self.append_parsed();
+                    batches.fill(&mut next)
+                },
+            );
+            self.parsing = mem::replace(&mut self.parsed, parsing);
+            lines = self.check_parsed(lines, batches.get_ref().name())?;
+            mem::swap(&mut current, &mut next);
+        }
+    }
+
+    /// Counts the parsed rows and finds the first bad line; `lines` precede the batch.
+    fn check_parsed(&mut self, mut lines: u64, path: &Path) -> Result<u64, DataError> {
+        for piece in &mut self.parsed {
+            lines += piece.lines;
+            if let Some(error) = piece.error.take() {
+                return Err(DataError::Line {
+                    path: path.into(),
+                    line: lines,
+                    error,
+                });
+            }
+            self.total_rows += piece.rows;
+        }
+        Ok(lines)
+    }
+
+    fn append_parsed(&mut self) {
+        for piece in &mut self.parsed {
+            self.x.append(&piece.x);
+            self.labels.append(&mut piece.labels);
+            self.dropped += piece.dropped;
+            piece.clear();
+        }
+    }
+
+    fn take_shard(&mut self, source: Source) -> Result<(), DataError> {
+        let name = source.name().to_owned();
+        let shard = binary::read_from(source)?;
+        self.agree_on_base(&name, shard.info.zero_based)?;
+        let first_row = self.total_rows;
+        self.total_rows += shard.x.rows();
+        let whole = self.options.shard.is_none() && self.options.max_feature.is_none();
+        if whole && self.x.rows() == 0 {
+            let cols = self.x.cols().max(shard.x.cols());
+            (self.x, self.labels) = (shard.x, shard.labels);
+            self.x.set_cols(cols);
+            return Ok(());
+        }
+        for (i, (row, label)) in shard.x.iter().zip(&shard.labels).enumerate() {
+            if !keeps(self.options, first_row + i) {
+                continue;
+            }
+            let keep = self.kept_entries(row.indices);
+            self.dropped += (row.indices.len() - keep) as u64;
+            self.x.push_row(&row.indices[..keep], &row.values[..keep]);
+            self.labels.push(*label);
+        }
+        let cols = self.x.cols().max(shard.x.cols());
+        if self.options.max_feature.is_none() {
+            self.x.set_cols(cols);
+        }
+        Ok(())
+    }
+
+    /// How many of a row's ascending indices are within the limit.
+    fn kept_entries(&self, indices: &[u32]) -> usize {
+        let max = self.options.max_feature;
+        max.map_or(indices.len(), |max| indices.partition_point(|&j| j <= max))
+    }
+
+    fn finish(mut self, inputs: &[PathBuf]) -> Result<RawData, DataError> {
+        if self.total_rows == 0 {
+            return Err(DataError::Empty(inputs.to_vec()));
+        }
+        if let Some(max) = self.options.max_feature {
+            self.x.set_cols(max as usize + 1);
+        }
+        self.x.shrink_to_fit();
+        self.labels.shrink_to_fit();
+        Ok(RawData {
+            x: self.x,
+            labels: self.labels,
+            total_rows: self.total_rows,
+            dropped: self.dropped,
+            zero_based: self.zero_based.unwrap_or(self.options.zero_based),
+        })
+    }
+}
+
+fn keeps(options: &ReadOptions, row: usize) -> bool {
+    options.shard.is_none_or(|(p, of)| row % of.max(1) == p)
+}
+
+/// The rows of a piece of text. Kept and used again, so that parsing allocates nothing for a row.
+#[derive(Debug, Default)]
+struct Piece {
+    x: CsrMatrix,
+    labels: Vec<f64>,
+    /// Lines read, a bad one included.
+    lines: u64,
+    rows: usize,
+    dropped: u64,
+    error: Option<LineError>,
+}
+
+impl Piece {
+    fn clear(&mut self) {
+        self.x.clear();
+        self.labels.clear();
+        self.lines = 0;
+        self.rows = 0;
+        self.dropped = 0;
+        self.error = None;
+    }
+
+    /// Parses `text`, whose first row has the number `first_row`, up to its first bad line.
+    fn parse(&mut self, text: &[u8], first_row: usize, options: &ReadOptions) {
+        for line in batch::lines(text) {
+            self.lines += 1;
+            if options.shard.is_some() {
+                if !libsvm::is_row(line) {
+                    continue;
+                }
+                if !keeps(options, first_row + self.rows) {
+                    self.rows += 1;
+                    continue;
+                }
+            }
+            if let Err(error) = self.parse_line(line, options) {
+                self.error = Some(error);
+                return;
+            }
+        }
+    }
+
+    fn parse_line(&mut self, line: &[u8], options: &ReadOptions) -> Result<(), LineError> {
+        let max = options.max_feature.unwrap_or(u32::MAX);
+        let (x, dropped, mut last) = (&mut self.x, &mut self.dropped, 0);
+        let label = libsvm::parse_line(line, options.zero_based, |column, value| {
+            if column > max {
+                *dropped += 1;
+                return;
+            }
+            last = column;
+            // A stored zero carries nothing beyond the dimension.
+            if value != 0.0 {
+                x.push_entry(column, value);
+            }
+        })?;
+        if let Some(label) = label {
+            x.cover(last);
+            x.end_row();
+            self.labels.push(label);
+            self.rows += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Parses a batch in parallel, one piece of it into each of `out`.
+fn parse_batch(text: &[u8], first_row: usize, options: &ReadOptions, out: &mut Vec<Piece>) {
+    let pieces = batch::pieces(text, rayon::current_num_threads() * PIECES_PER_THREAD);
+    let first_rows = first_rows(&pieces, first_row, options);
+    // Never shorter than before: pieces that are not needed now keep their memory for later.
+    if out.len() < pieces.len() {
+        out.resize_with(pieces.len(), Piece::default);
+    }
+    out.par_iter_mut()
+        .zip(pieces)
+        .zip(first_rows)
+        .for_each(|((out, text), first_row)| out.parse(text, first_row, options));
+}
+
+/// The number of each piece's first row; it matters only where rows are chosen by number.
+fn first_rows(pieces: &[&[u8]], first_row: usize, options: &ReadOptions) -> Vec<usize> {
+    if options.shard.is_none() {
+        return vec![0; pieces.len()];
+    }
+    let count = |text: &&[u8]| {
+        batch::lines(text)
+            .filter(|line| libsvm::is_row(line))
+            .count()
+    };
+    let counts: Vec<usize> = pieces.par_iter().map(count).collect();
+    counts
+        .into_iter()
+        .scan(first_row, |next, rows| {
+            let first = *next;
+            *next += rows;
+            Some(first)
+        })
+        .collect()
+}
