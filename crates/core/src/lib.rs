@@ -9,3 +9,5 @@ pub mod round;
 pub mod shard;
 pub mod solver;
 pub mod threshold;
+pub mod metrics;
+pub mod synth;
