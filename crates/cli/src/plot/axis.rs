@@ -84,17 +84,16 @@ fn number(value: f64, step: f64, largest: f64) -> String {
 /// that matters onto one line. So the range holds where the curves end, and of the way there as
 /// much as leaves the ends apart.
 pub(super) fn focus(curves: &[Vec<f64>]) -> RangeInclusive<f64> {
+    let after = |part: usize| {
+        let tail = move |curve: &Vec<f64>| curve[curve.len() / part..].to_vec();
+        extent(curves.iter().flat_map(tail))
+    };
     let all = extent(curves.iter().flatten().copied());
     let ends = extent(curves.iter().filter_map(|curve| curve.last().copied()));
-    let late = extent(
-        curves
-            .iter()
-            .flat_map(|curve| curve[curve.len() / 4..].iter().copied()),
-    );
-    let (Some(all), Some(ends), Some(late)) = (all, ends, late) else {
+    let (Some(all), Some(ends), Some(late), Some(half)) = (all, ends, after(4), after(2)) else {
         return 0.0..=1.0;
     };
-    let spread = (ends.1 - ends.0).max(0.01 * ends.0.abs().max(ends.1.abs()));
+    let spread = (half.1 - half.0).max(0.01 * ends.0.abs().max(ends.1.abs()));
     let high = late
         .1
         .min(ends.1 + 2.0 * spread)

@@ -31,8 +31,9 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(86, 180, 233),
     RGBColor(40, 40, 40),
 ];
-pub(super) const INK: RGBColor = RGBColor(50, 50, 50);
-pub(super) const FAINT: RGBColor = RGBColor(110, 110, 110);
+pub(super) const INK: RGBColor = RGBColor(25, 25, 25);
+pub(super) const FAINT: RGBColor = RGBColor(80, 80, 80);
+const KEY: RGBColor = RGBColor(135, 135, 135);
 pub(super) const GRID: RGBColor = RGBColor(229, 229, 229);
 
 /// Text sizes, and the room a character takes on average.
@@ -104,7 +105,7 @@ impl Picture<'_> {
         top = self.legend(canvas, top + 8.0, left..=right)? + 8.0;
 
         let (x_range, unit) = self.x_range();
-        let x_ticks = axis::linear_ticks(&x_range, 10);
+        let x_ticks = axis::linear_ticks(&x_range, ((right - left) / 100.0) as usize);
         let bottom = canvas.height - 66.0;
         // The objective gets the larger part; each panel has its name above it.
         let split = if panels.len() > 1 {
@@ -140,9 +141,15 @@ impl Picture<'_> {
             .map(|curve| curve.points.iter().map(|point| point.1).collect())
             .collect();
         let range = axis::focus(&values);
-        let ticks = axis::linear_ticks(&range, 7);
+        let ticks = axis::linear_ticks(&range, 9);
+        let bounded = curves.iter().any(|curve| curve.line == Line::Dashed);
+        let name = if bounded {
+            "Objective and proven bound"
+        } else {
+            "Objective"
+        };
         Content {
-            name: "Objective and proven bound",
+            name,
             curves,
             range,
             ticks,
@@ -264,8 +271,8 @@ impl Picture<'_> {
             .any(|r| r.bound().is_some());
         let mut entries: Vec<_> = runs.collect();
         if bounded {
-            entries.push(("objective, gap", FAINT, Line::Solid));
-            entries.push(("bound", FAINT, Line::Dashed));
+            entries.push(("objective, gap", KEY, Line::Solid));
+            entries.push(("bound", KEY, Line::Dashed));
         }
         let (mut x, mut y) = (*across.start(), top);
         for (name, colour, line) in entries {
@@ -292,7 +299,8 @@ pub(super) struct Canvas<'a> {
 impl<'a> Canvas<'a> {
     fn new(area: DrawingArea<SVGBackend<'a>, Shift>, size: Size) -> Self {
         let (width, height) = (f64::from(size.width), f64::from(size.height));
-        let zoom = (width / DESIGN.0).min(height / DESIGN.1);
+        // Small pictures keep letters that can be read.
+        let zoom = (width / DESIGN.0).min(height / DESIGN.1).max(0.75);
         Self {
             area,
             scale: zoom * UNITS,
