@@ -1,10 +1,11 @@
 //! Throughput of the text reader: one core's parser, and the whole reader from a file.
+#![allow(clippy::unwrap_used)]
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use ddiht_core::data::{ReadOptions, libsvm, read};
-use divan::counter::BytesCounter;
+use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -34,7 +35,7 @@ fn text() -> String {
 #[divan::bench]
 fn lines(bencher: Bencher<'_, '_>) {
     let text = text();
-    bencher.counter(BytesCounter::new(text.len())).bench(|| {
+    bencher.counter(BytesCount::new(text.len())).bench(|| {
         let mut sum = 0.0f32;
         for line in text.lines() {
             black_box(libsvm::parse_line(line.as_bytes(), false, |_, v| sum += v)).unwrap();
@@ -53,7 +54,7 @@ fn file(bencher: Bencher<'_, '_>, threads: usize) {
         .num_threads(threads)
         .build()
         .unwrap();
-    bencher.counter(BytesCounter::new(text.len())).bench(|| {
+    bencher.counter(BytesCount::new(text.len())).bench(|| {
         pool.install(|| read(std::slice::from_ref(&path), &ReadOptions::default()))
             .unwrap()
     });

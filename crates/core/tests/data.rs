@@ -1,4 +1,5 @@
 //! The readers on real files: compressions, batches, threads, and every way a file can be bad.
+#![allow(clippy::unwrap_used)] // helpers outside test functions unwrap too
 
 use std::fmt::Write as _;
 use std::io::Write as _;

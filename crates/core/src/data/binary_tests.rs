@@ -168,11 +168,17 @@ fn arrays_of_many_blocks_round_trip() {
     let mut x = CsrMatrix::new(2_000_000);
     let row: Vec<u32> = (1..=3 * BLOCK as u32 / 2).collect();
     let values: Vec<f32> = row.iter().map(|&j| j as f32).collect();
-    x.push_row(&row, &values);
-    x.push_row(&row, &values);
-    let labels = vec![0.25, 1e300];
+    // Twelve rows are more than the 4 MiB that wincode allows an array by default.
+    let labels = vec![1e300; 12];
+    for _ in &labels {
+        x.push_row(&row, &values);
+    }
+    let info = ShardInfo {
+        total_rows: 12,
+        ..info()
+    };
     let mut bytes = Vec::new();
-    encode(&mut bytes, &info(), &x, &labels).unwrap();
+    encode(&mut bytes, &info, &x, &labels).unwrap();
     let shard = decode(&mut &*bytes, None).unwrap();
     assert_eq!((shard.x, shard.labels), (x, labels));
 }

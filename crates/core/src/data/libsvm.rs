@@ -21,40 +21,64 @@ pub struct LineError {
     pub kind: LineErrorKind,
 }
 
-/// The ways in which a line can be wrong. `token` is the offending text, shortened and escaped.
+/// The ways in which a line can be wrong. The texts are the offending tokens, shortened and escaped.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[allow(missing_docs)] // the fields say no more than the messages do
 pub enum LineErrorKind {
-    #[error("label missing: the line starts with '{token}'")]
-    LabelMissing { token: String },
-    #[error("label '{token}' is not a finite number")]
-    BadLabel { token: String },
-    #[error("'{token}' has no colon, expected index:value")]
-    NoColon { token: String },
-    #[error("feature index '{token}' is not a whole number")]
-    BadIndex { token: String },
-    #[error("feature index '{token}' is negative")]
-    NegativeIndex { token: String },
+    /// The first token is not a label but an entry.
+    #[error("label missing: the line starts with '{0}'")]
+    LabelMissing(String),
+    /// The label is not a finite number.
+    #[error("label '{0}' is not a finite number")]
+    BadLabel(String),
+    /// An entry without a colon.
+    #[error("'{0}' has no colon, expected index:value")]
+    NoColon(String),
+    /// What is before the colon is no number.
+    #[error("feature index '{0}' is not a whole number")]
+    BadIndex(String),
+    /// A number below zero before the colon.
+    #[error("feature index '{0}' is negative")]
+    NegativeIndex(String),
+    /// Index 0 in a file that counts from 1.
     #[error(
         "feature index 0, but features are numbered from 1 (use --zero-based if they start at 0)"
     )]
     IndexZero,
-    #[error("feature index '{token}' is larger than {MAX_INDEX}")]
-    IndexTooLarge { token: String },
+    /// An index above [`MAX_INDEX`].
+    #[error("feature index '{0}' is larger than {MAX_INDEX}")]
+    IndexTooLarge(String),
+    /// An index below the one before it.
     #[error("feature index {index} comes after {previous}: indices must ascend")]
-    Descending { index: u32, previous: u32 },
+    Descending {
+        /// The index.
+        index: u32,
+        /// The one before it.
+        previous: u32,
+    },
+    /// The index of the entry before.
     #[error("feature index {index} is repeated")]
-    Repeated { index: u32 },
+    Repeated {
+        /// The index.
+        index: u32,
+    },
+    /// Nothing after the colon.
     #[error("feature {index} has no value after the colon")]
-    ValueMissing { index: u32 },
-    #[error("value '{token}' is not a number")]
-    NotANumber { token: String },
-    #[error("value '{token}' is not finite")]
-    NotFinite { token: String },
-    #[error("value '{token}' is too large for a 32-bit float")]
-    ValueTooLarge { token: String },
-    #[error("not text: '{token}'")]
-    Binary { token: String },
+    ValueMissing {
+        /// Its index.
+        index: u32,
+    },
+    /// What follows the colon is no number.
+    #[error("value '{0}' is not a number")]
+    NotANumber(String),
+    /// NaN or an infinity, spelled out.
+    #[error("value '{0}' is not finite")]
+    NotFinite(String),
+    /// A number that is infinite as an f32.
+    #[error("value '{0}' is too large for a 32-bit float")]
+    ValueTooLarge(String),
+    /// Bytes that are not text.
+    #[error("not text: '{0}'")]
+    Binary(String),
 }
 
 /// Whether a line holds a row, that is anything but blanks and a comment.
@@ -152,9 +176,9 @@ impl<'a> Cursor<'a> {
         }
         let token = self.token(start);
         let kind = if token.contains(&b':') {
-            |token| LineErrorKind::LabelMissing { token }
+            LineErrorKind::LabelMissing
         } else {
-            |token| LineErrorKind::BadLabel { token }
+            LineErrorKind::BadLabel
         };
         Err(describe(start, token, kind))
     }
@@ -176,9 +200,7 @@ impl<'a> Cursor<'a> {
             Ok(index) if index <= MAX_INDEX => Ok(index),
             _ => {
                 let token = &self.line[start..self.at - 1];
-                Err(describe(start, token, |token| {
-                    LineErrorKind::IndexTooLarge { token }
-                }))
+                Err(describe(start, token, LineErrorKind::IndexTooLarge))
             }
         }
     }
@@ -203,16 +225,14 @@ impl<'a> Cursor<'a> {
     fn bad_index(&self, start: usize) -> LineError {
         let token = self.token(start);
         let Some(colon) = token.iter().position(|&b| b == b':') else {
-            return describe(start, token, |token| LineErrorKind::NoColon { token });
+            return describe(start, token, LineErrorKind::NoColon);
         };
         let number = &token[..colon];
         let digits = number.strip_prefix(b"-").unwrap_or(b"");
         if !digits.is_empty() && digits.iter().all(u8::is_ascii_digit) {
-            return describe(start, number, |token| LineErrorKind::NegativeIndex {
-                token,
-            });
+            return describe(start, number, LineErrorKind::NegativeIndex);
         }
-        describe(start, number, |token| LineErrorKind::BadIndex { token })
+        describe(start, number, LineErrorKind::BadIndex)
     }
 
     #[cold]
@@ -245,10 +265,10 @@ impl<'a> Cursor<'a> {
         // Digits that make an infinity are a number all the same; the words are not.
         match fast_float2::parse::<f32, _>(token) {
             Ok(_) if token.iter().any(u8::is_ascii_digit) => {
-                describe(start, token, |token| LineErrorKind::ValueTooLarge { token })
+                describe(start, token, LineErrorKind::ValueTooLarge)
             }
-            Ok(_) => describe(start, token, |token| LineErrorKind::NotFinite { token }),
-            Err(_) => describe(start, token, |token| LineErrorKind::NotANumber { token }),
+            Ok(_) => describe(start, token, LineErrorKind::NotFinite),
+            Err(_) => describe(start, token, LineErrorKind::NotANumber),
         }
     }
 
@@ -268,7 +288,7 @@ fn describe(start: usize, token: &[u8], kind: impl FnOnce(String) -> LineErrorKi
     LineError {
         column: start + 1,
         kind: if binary {
-            LineErrorKind::Binary { token: shown }
+            LineErrorKind::Binary(shown)
         } else {
             kind(shown)
         },

@@ -62,68 +62,25 @@ fn comments_blanks_line_ends_and_queries() {
 
 #[test]
 fn labels() {
-    assert_eq!(
-        fails("3:1 4:1"),
-        (
-            1,
-            Kind::LabelMissing {
-                token: token("3:1")
-            }
-        )
-    );
-    assert_eq!(
-        fails(" qid:1 4:1"),
-        (
-            2,
-            Kind::LabelMissing {
-                token: token("qid:1")
-            }
-        )
-    );
+    assert_eq!(fails("3:1 4:1"), (1, Kind::LabelMissing(token("3:1"))));
+    assert_eq!(fails(" qid:1 4:1"), (2, Kind::LabelMissing(token("qid:1"))));
     for bad in [
         "yes", "nan", "inf", "-inf", "1e999", "1x", "1,2", "+-1", "++1", "+", ".",
     ] {
-        let expected = Kind::BadLabel { token: token(bad) };
+        let expected = Kind::BadLabel(token(bad));
         assert_eq!(fails(format!("{bad} 1:1")), (1, expected));
     }
 }
 
 #[test]
 fn indices() {
-    assert_eq!(
-        fails("1 2:1 abc"),
-        (
-            7,
-            Kind::NoColon {
-                token: token("abc")
-            }
-        )
-    );
-    assert_eq!(fails("1 2"), (3, Kind::NoColon { token: token("2") }));
-    assert_eq!(fails("1 x:1"), (3, Kind::BadIndex { token: token("x") }));
-    assert_eq!(fails("1 :1"), (3, Kind::BadIndex { token: token("") }));
-    assert_eq!(
-        fails("1 1.5:1"),
-        (
-            3,
-            Kind::BadIndex {
-                token: token("1.5")
-            }
-        )
-    );
-    assert_eq!(
-        fails("1 2:1 qid:1"),
-        (
-            7,
-            Kind::BadIndex {
-                token: token("qid")
-            }
-        )
-    );
-    assert_eq!(
-        fails("1 -3:1"),
-        (3, Kind::NegativeIndex { token: token("-3") })
-    );
+    assert_eq!(fails("1 2:1 abc"), (7, Kind::NoColon(token("abc"))));
+    assert_eq!(fails("1 2"), (3, Kind::NoColon(token("2"))));
+    assert_eq!(fails("1 x:1"), (3, Kind::BadIndex(token("x"))));
+    assert_eq!(fails("1 :1"), (3, Kind::BadIndex(token(""))));
+    assert_eq!(fails("1 1.5:1"), (3, Kind::BadIndex(token("1.5"))));
+    assert_eq!(fails("1 2:1 qid:1"), (7, Kind::BadIndex(token("qid"))));
+    assert_eq!(fails("1 -3:1"), (3, Kind::NegativeIndex(token("-3"))));
     assert_eq!(fails("1 0:1"), (3, Kind::IndexZero));
     assert!(Kind::IndexZero.to_string().contains("--zero-based"));
     assert_eq!(
@@ -161,9 +118,7 @@ fn index_limits() {
         "4294967296",
         "99999999999999999999999999",
     ] {
-        let expected = Kind::IndexTooLarge {
-            token: token(large),
-        };
+        let expected = Kind::IndexTooLarge(token(large));
         assert_eq!(fails(format!("1 {large}:1")), (3, expected));
     }
 }
@@ -171,17 +126,15 @@ fn index_limits() {
 #[test]
 fn values() {
     for bad in ["nan", "NaN", "inf", "-inf", "+infinity"] {
-        let expected = Kind::NotFinite { token: token(bad) };
+        let expected = Kind::NotFinite(token(bad));
         assert_eq!(fails(format!("1 3:{bad}")), (3, expected));
     }
     for bad in ["x", "1x", "1e", "0x10", "1:2", "--1", "1,5", "nano"] {
-        let expected = Kind::NotANumber { token: token(bad) };
+        let expected = Kind::NotANumber(token(bad));
         assert_eq!(fails(format!("1 3:{bad} 4:1")), (3, expected));
     }
     for large in ["1e39", "-3.5e38", "1e400"] {
-        let expected = Kind::ValueTooLarge {
-            token: token(large),
-        };
+        let expected = Kind::ValueTooLarge(token(large));
         assert_eq!(fails(format!("1 3:{large}")), (3, expected));
     }
     assert_eq!(fails("1 3: 4:1"), (3, Kind::ValueMissing { index: 3 }));
@@ -194,31 +147,16 @@ fn binary_junk_is_shown_short_and_escaped() {
     let (column, kind) = fails(b"\x1f\x8b\x08\x00\x00\x00");
     assert_eq!(
         (column, kind),
-        (
-            1,
-            Kind::Binary {
-                token: token("\\x1f\\x8b\\x08\\x00\\x00\\x00")
-            }
-        )
+        (1, Kind::Binary(token("\\x1f\\x8b\\x08\\x00\\x00\\x00")))
     );
     let (column, kind) = fails(b"1 2:1 \x00\xff\x1b[31m");
     assert_eq!(
         (column, kind),
-        (
-            7,
-            Kind::Binary {
-                token: token("\\x00\\xff\\x1b[31m")
-            }
-        )
+        (7, Kind::Binary(token("\\x00\\xff\\x1b[31m")))
     );
     let (_, kind) = fails(b"1 3:1\r0");
-    assert_eq!(
-        kind,
-        Kind::Binary {
-            token: token("1\\r0")
-        }
-    );
-    let Kind::BadLabel { token } = fails("a".repeat(1000)).1 else {
+    assert_eq!(kind, Kind::Binary(token("1\\r0")));
+    let Kind::BadLabel(token) = fails("a".repeat(1000)).1 else {
         panic!("a long label is a bad label");
     };
     assert_eq!(token, format!("{}...", "a".repeat(30)));
