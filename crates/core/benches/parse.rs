@@ -50,12 +50,8 @@ fn file(bencher: Bencher<'_, '_>, threads: usize) {
     let dir = tempfile::tempdir().unwrap();
     let path: PathBuf = dir.path().join("bench.libsvm");
     std::fs::write(&path, &text).unwrap();
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .unwrap();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     bencher.counter(BytesCount::new(text.len())).bench(|| {
-        pool.install(|| read(std::slice::from_ref(&path), &ReadOptions::default()))
-            .unwrap()
+        pool.install(|| read(std::slice::from_ref(&path), &ReadOptions::default())).unwrap()
     });
 }

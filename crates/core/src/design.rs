@@ -60,11 +60,7 @@ impl Design {
 
     /// All scores, in parallel.
     pub fn scores(&self, w: &[f64]) -> Vec<f64> {
-        (0..self.rows())
-            .into_par_iter()
-            .with_min_len(256)
-            .map(|i| self.score(i, w))
-            .collect()
+        (0..self.rows()).into_par_iter().with_min_len(256).map(|i| self.score(i, w)).collect()
     }
 
     /// `out += sum_i coefficient_i x_i`; rows with coefficient 0 cost nothing.
@@ -132,18 +128,13 @@ impl Design {
                 sums
             })
             .collect();
-        out.par_iter_mut()
-            .enumerate()
-            .with_min_len(4096)
-            .for_each(|(j, o)| {
-                *o += partial.iter().map(|sums| sums[j]).sum::<f64>();
-            });
+        out.par_iter_mut().enumerate().with_min_len(4096).for_each(|(j, o)| {
+            *o += partial.iter().map(|sums| sums[j]).sum::<f64>();
+        });
     }
 }
 
 /// `rows` cut into `blocks` nearly equal ranges, in order.
 pub(crate) fn row_blocks(rows: usize, blocks: usize) -> Vec<std::ops::Range<usize>> {
-    (0..blocks)
-        .map(|b| rows * b / blocks..rows * (b + 1) / blocks)
-        .collect()
+    (0..blocks).map(|b| rows * b / blocks..rows * (b + 1) / blocks).collect()
 }

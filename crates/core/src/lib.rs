@@ -1,13 +1,28 @@
 //! Data, losses, solvers and the round state machine of ddiht: no async, no network, no clock.
+//!
+//! # Layout
+//! - [`data`]: LIBSVM text and binary shards into one matrix type; labels
+//! - [`loss`], [`threshold`], [`design`]: the mathematics of one row, of `H_k`, and of sums over rows
+//! - [`round`]: what a coordinator asks of shards and what they answer
+//! - [`shard`], [`solver`]: the shards' side; [`coordinator`]: the other side, a state machine without I/O
+//! - [`local`]: both in one process; [`train`]: a whole run; [`config`], [`model`]: what goes in and out
+//! - [`evaluate`], [`metrics`], [`synth`]: measures, and data to measure on
+//!
+//! Derivations are numbered M1, M2, ... in `docs/math.md`, and comments refer to them by number.
+
+pub mod config;
 pub mod coordinator;
 pub mod data;
 pub mod design;
+pub mod evaluate;
 pub mod local;
 pub mod loss;
+pub mod metrics;
+pub mod model;
 pub mod rng;
 pub mod round;
 pub mod shard;
 pub mod solver;
-pub mod threshold;
-pub mod metrics;
 pub mod synth;
+pub mod threshold;
+pub mod train;

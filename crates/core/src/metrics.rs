@@ -135,18 +135,11 @@ impl Regression {
         check(predictions, targets)?;
         let n = targets.len() as f64;
         let mean = targets.iter().sum::<f64>() / n;
-        let errors = predictions
-            .iter()
-            .zip(targets)
-            .map(|(p, t)| (p - t).powi(2))
-            .sum::<f64>();
+        let errors = predictions.iter().zip(targets).map(|(p, t)| (p - t).powi(2)).sum::<f64>();
         let spread = targets.iter().map(|t| (t - mean).powi(2)).sum::<f64>();
         // Equal targets whose mean is rounded have a tiny spread that is not variance.
         let varies = targets.iter().any(|&t| t != targets[0]);
-        Ok(Self {
-            rmse: (errors / n).sqrt(),
-            r2: varies.then(|| 1.0 - errors / spread),
-        })
+        Ok(Self { rmse: (errors / n).sqrt(), r2: varies.then(|| 1.0 - errors / spread) })
     }
 }
 
@@ -190,20 +183,14 @@ struct Group {
 
 /// The class counts of every distinct score, lowest score first.
 fn groups_by_score(scores: &[f64], targets: &[f64]) -> Vec<Group> {
-    let mut rows: Vec<(f64, bool)> = scores
-        .iter()
-        .zip(targets)
-        .map(|(&score, &target)| (score, target > 0.0))
-        .collect();
+    let mut rows: Vec<(f64, bool)> =
+        scores.iter().zip(targets).map(|(&score, &target)| (score, target > 0.0)).collect();
     rows.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     // `==` and not the sort's order decides a tie: -0 and +0 are the same score.
     rows.chunk_by(|a, b| a.0 == b.0)
         .map(|tied| {
             let positives = tied.iter().filter(|row| row.1).count() as u64;
-            Group {
-                positives,
-                negatives: tied.len() as u64 - positives,
-            }
+            Group { positives, negatives: tied.len() as u64 - positives }
         })
         .collect()
 }
@@ -233,27 +220,17 @@ fn average_precision_of(groups: &[Group]) -> Option<f64> {
 fn check(predictions: &[f64], targets: &[f64]) -> Result<(), MetricsError> {
     if predictions.len() != targets.len() {
         let (predictions, targets) = (predictions.len(), targets.len());
-        return Err(MetricsError::Lengths {
-            predictions,
-            targets,
-        });
+        return Err(MetricsError::Lengths { predictions, targets });
     }
     if targets.is_empty() {
         return Err(MetricsError::Empty);
     }
-    let bad = predictions
-        .iter()
-        .zip(targets)
-        .position(|(p, t)| !(p.is_finite() && t.is_finite()));
+    let bad = predictions.iter().zip(targets).position(|(p, t)| !(p.is_finite() && t.is_finite()));
     bad.map_or(Ok(()), |row| Err(MetricsError::NotFinite { row }))
 }
 
 fn ratio(part: u64, whole: u64) -> f64 {
-    if whole == 0 {
-        0.0
-    } else {
-        part as f64 / whole as f64
-    }
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
 #[cfg(test)]
@@ -271,15 +248,7 @@ mod tests {
     #[test]
     fn a_case_worked_by_hand() {
         let got = Classification::of(&SCORES, &TARGETS).unwrap();
-        assert_eq!(
-            got.confusion,
-            Confusion {
-                tp: 2,
-                fp: 1,
-                tn: 2,
-                fn_: 1
-            }
-        );
+        assert_eq!(got.confusion, Confusion { tp: 2, fp: 1, tn: 2, fn_: 1 });
         close(got.accuracy, 4.0 / 6.0);
         close(got.precision, 2.0 / 3.0);
         close(got.recall, 2.0 / 3.0);
@@ -293,15 +262,7 @@ mod tests {
     #[test]
     fn a_score_of_zero_is_a_negative_answer_of_either_sign() {
         let got = Classification::of(&[0.0, -0.0], &[1.0, -1.0]).unwrap();
-        assert_eq!(
-            got.confusion,
-            Confusion {
-                tp: 0,
-                fp: 0,
-                tn: 1,
-                fn_: 1
-            }
-        );
+        assert_eq!(got.confusion, Confusion { tp: 0, fp: 0, tn: 1, fn_: 1 });
         close(got.auc.unwrap(), 0.5);
         close(got.precision, 0.0);
         close(got.f1, 0.0);
@@ -317,10 +278,7 @@ mod tests {
 
     #[test]
     fn log_loss_is_clipped() {
-        close(
-            log_loss(&[0.5, 0.25], &[1.0, -1.0]).unwrap(),
-            -(0.5_f64.ln() + 0.75_f64.ln()) / 2.0,
-        );
+        close(log_loss(&[0.5, 0.25], &[1.0, -1.0]).unwrap(), -(0.5_f64.ln() + 0.75_f64.ln()) / 2.0);
         let sure_and_wrong = log_loss(&[0.0, 1.0], &[1.0, -1.0]).unwrap();
         assert!(sure_and_wrong.is_finite() && sure_and_wrong > 30.0);
     }
@@ -335,16 +293,10 @@ mod tests {
 
     #[test]
     fn bad_input_is_an_error() {
-        let lengths = MetricsError::Lengths {
-            predictions: 1,
-            targets: 2,
-        };
+        let lengths = MetricsError::Lengths { predictions: 1, targets: 2 };
         assert_eq!(auc(&[1.0], &[1.0, 1.0]), Err(lengths));
         assert_eq!(Regression::of(&[], &[]), Err(MetricsError::Empty));
-        assert_eq!(
-            log_loss(&[0.1, f64::NAN], &[1.0; 2]),
-            Err(MetricsError::NotFinite { row: 1 })
-        );
+        assert_eq!(log_loss(&[0.1, f64::NAN], &[1.0; 2]), Err(MetricsError::NotFinite { row: 1 }));
     }
 
     #[test]
@@ -358,10 +310,7 @@ mod tests {
     /// The definition: over all pairs of a positive and a negative row.
     fn auc_by_pairs(scores: &[f64], targets: &[f64]) -> Option<f64> {
         let side = |positive| {
-            let rows = scores
-                .iter()
-                .zip(targets)
-                .filter(move |row| (*row.1 > 0.0) == positive);
+            let rows = scores.iter().zip(targets).filter(move |row| (*row.1 > 0.0) == positive);
             rows.map(|row| *row.0).collect::<Vec<_>>()
         };
         let (positive, negative) = (side(true), side(false));

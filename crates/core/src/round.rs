@@ -20,10 +20,7 @@ pub type Weights = Sparse<f64>;
 impl<T: Copy> Sparse<T> {
     /// Pairs of column and value.
     pub fn iter(&self) -> impl Iterator<Item = (usize, T)> + '_ {
-        self.indices
-            .iter()
-            .map(|&j| j as usize)
-            .zip(self.values.iter().copied())
+        self.indices.iter().map(|&j| j as usize).zip(self.values.iter().copied())
     }
 }
 

@@ -111,11 +111,7 @@ pub fn write_text<W: io::Write>(
     mut out: W,
 ) -> Result<TextSummary, SynthError> {
     let mut rows = TextRows::new(options)?;
-    let mut summary = TextSummary {
-        rows: options.rows,
-        positives: 0,
-        nonzeros: 0,
-    };
+    let mut summary = TextSummary { rows: options.rows, positives: 0, nonzeros: 0 };
     let (mut row, mut line) = (Vec::new(), String::new());
     for _ in 0..options.rows {
         let positive = rows.next_row(&mut row);
@@ -206,9 +202,7 @@ impl TextRows {
     fn median_score(&mut self) -> f64 {
         let mut row = Vec::new();
         let mut scores: Vec<f64> = (0..PILOT_ROWS).map(|_| self.draw(&mut row)).collect();
-        *scores
-            .select_nth_unstable_by(PILOT_ROWS / 2, f64::total_cmp)
-            .1
+        *scores.select_nth_unstable_by(PILOT_ROWS / 2, f64::total_cmp).1
     }
 
     /// Draws a document and returns its score under the true model.
@@ -282,11 +276,8 @@ struct AliasTable {
 impl AliasTable {
     fn new(probabilities: &[f64]) -> Self {
         let n = probabilities.len();
-        let mut slots: Vec<(f64, u32)> = probabilities
-            .iter()
-            .enumerate()
-            .map(|(i, p)| (p * n as f64, i as u32))
-            .collect();
+        let mut slots: Vec<(f64, u32)> =
+            probabilities.iter().enumerate().map(|(i, p)| (p * n as f64, i as u32)).collect();
         let (mut small, mut large): (Vec<usize>, Vec<usize>) =
             (0..n).partition(|&i| slots[i].0 < 1.0);
         while let (Some(&poor), Some(&rich)) = (small.last(), large.last()) {
@@ -304,11 +295,7 @@ impl AliasTable {
     fn draw(&self, random: &mut Xoshiro256PlusPlus) -> usize {
         let slot = below(self.slots.len(), random);
         let (keep, alias) = self.slots[slot];
-        if uniform(random) < keep {
-            slot
-        } else {
-            alias as usize
-        }
+        if uniform(random) < keep { slot } else { alias as usize }
     }
 }
 
@@ -334,9 +321,7 @@ fn true_weights(
         .enumerate()
         .map(|(rank, &f)| (-libm::log(1.0 - uniform(random)) * (rank + 1) as f64, f))
         .collect();
-    times.select_nth_unstable_by(informative - 1, |a, b| {
-        a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
-    });
+    times.select_nth_unstable_by(informative - 1, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let mut chosen: Vec<u32> = times[..informative].iter().map(|time| time.1).collect();
     // The selection leaves no order to rely on.
     chosen.sort_unstable();
@@ -366,13 +351,7 @@ fn uniform(random: &mut Xoshiro256PlusPlus) -> f64 {
 }
 
 fn check(options: &TextOptions) -> Result<(), SynthError> {
-    let TextOptions {
-        features,
-        nonzeros,
-        informative,
-        noise,
-        ..
-    } = *options;
+    let TextOptions { features, nonzeros, informative, noise, .. } = *options;
     if features == 0 || features > 1 << 31 {
         return Err(SynthError::Features(features));
     }
@@ -380,10 +359,7 @@ fn check(options: &TextOptions) -> Result<(), SynthError> {
         return Err(SynthError::Nonzeros { nonzeros, features });
     }
     if informative == 0 || informative > features {
-        return Err(SynthError::Informative {
-            informative,
-            features,
-        });
+        return Err(SynthError::Informative { informative, features });
     }
     if !(0.0..=0.5).contains(&noise) {
         return Err(SynthError::Noise(noise));

@@ -39,13 +39,7 @@ fn the_seed_decides_every_byte() {
 
 #[test]
 fn the_bytes_do_not_change_between_versions_or_machines() {
-    let tiny = TextOptions {
-        rows: 2,
-        features: 50,
-        nonzeros: 4.0,
-        informative: 5,
-        ..small()
-    };
+    let tiny = TextOptions { rows: 2, features: 50, nonzeros: 4.0, informative: 5, ..small() };
     let want = "+1 4:0.8088988 9:0.35486552 20:0.25316715 25:0.19712251 46:0.3008573 50:0.16213316\n\
                 -1 5:0.24104959 8:0.4588087 20:0.33700153 21:0.43271577 22:0.48860618 32:0.38113177 \
                 50:0.21582232\n";
@@ -54,10 +48,7 @@ fn the_bytes_do_not_change_between_versions_or_machines() {
 
 #[test]
 fn fewer_rows_are_the_beginning_of_more() {
-    let short = text(&TextOptions {
-        rows: 100,
-        ..small()
-    });
+    let short = text(&TextOptions { rows: 100, ..small() });
     assert!(text(&small()).starts_with(&short));
 }
 
@@ -67,18 +58,11 @@ fn rows_are_ascending_within_the_dimension_and_of_length_one() {
     assert_eq!(rows.len(), 2_000);
     for (_, row) in &rows {
         assert!(row.windows(2).all(|pair| pair[0].0 < pair[1].0));
-        assert!(
-            row.iter()
-                .all(|&(feature, value)| (1..=5_000).contains(&feature) && value > 0.0)
-        );
+        assert!(row.iter().all(|&(feature, value)| (1..=5_000).contains(&feature) && value > 0.0));
         let norm: f64 = row.iter().map(|entry| f64::from(entry.1).powi(2)).sum();
         assert!((norm - 1.0).abs() < 1e-6, "{norm}");
     }
-    let largest = rows
-        .iter()
-        .flat_map(|row| row.1.last())
-        .map(|entry| entry.0)
-        .max();
+    let largest = rows.iter().flat_map(|row| row.1.last()).map(|entry| entry.0).max();
     assert_eq!(largest, Some(5_000));
 }
 
@@ -102,29 +86,17 @@ fn classes_are_about_balanced_and_rows_about_as_long_as_asked() {
 
 #[test]
 fn without_a_shuffle_low_features_are_frequent() {
-    let rows = parse(&text(&TextOptions {
-        shuffle: false,
-        ..small()
-    }));
+    let rows = parse(&text(&TextOptions { shuffle: false, ..small() }));
     let have = |range: std::ops::RangeInclusive<usize>| {
-        rows.iter()
-            .flat_map(|row| &row.1)
-            .filter(|entry| range.contains(&entry.0))
-            .count()
+        rows.iter().flat_map(|row| &row.1).filter(|entry| range.contains(&entry.0)).count()
     };
     assert!(have(1..=50) > 10 * have(4_901..=4_950));
 }
 
 #[test]
 fn noise_flips_its_share_of_labels() {
-    let clean = parse(&text(&TextOptions {
-        noise: 0.0,
-        ..small()
-    }));
-    let noisy = parse(&text(&TextOptions {
-        noise: 0.2,
-        ..small()
-    }));
+    let clean = parse(&text(&TextOptions { noise: 0.0, ..small() }));
+    let noisy = parse(&text(&TextOptions { noise: 0.2, ..small() }));
     let flipped = clean.iter().zip(&noisy).filter(|(a, b)| a.0 != b.0).count();
     assert!((300..500).contains(&flipped), "{flipped}");
     assert!(clean.iter().zip(&noisy).all(|(a, b)| a.1 == b.1));
@@ -162,26 +134,11 @@ fn the_alias_table_draws_with_the_probabilities_given() {
 #[test]
 fn options_out_of_range_are_refused() {
     let bad = [
-        TextOptions {
-            features: 0,
-            ..small()
-        },
-        TextOptions {
-            nonzeros: f64::NAN,
-            ..small()
-        },
-        TextOptions {
-            nonzeros: 5_001.0,
-            ..small()
-        },
-        TextOptions {
-            informative: 0,
-            ..small()
-        },
-        TextOptions {
-            noise: 0.6,
-            ..small()
-        },
+        TextOptions { features: 0, ..small() },
+        TextOptions { nonzeros: f64::NAN, ..small() },
+        TextOptions { nonzeros: 5_001.0, ..small() },
+        TextOptions { informative: 0, ..small() },
+        TextOptions { noise: 0.6, ..small() },
     ];
     for options in bad {
         assert!(TextRows::new(&options).is_err(), "{options:?}");

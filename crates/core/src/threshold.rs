@@ -67,11 +67,7 @@ impl TopK {
         if self.pool.len() > k {
             self.pool.select_nth_unstable_by(k - 1, by_rank);
         }
-        self.pool
-            .iter()
-            .take(k)
-            .map(|&(m, _)| m)
-            .fold(f64::INFINITY, f64::min)
+        self.pool.iter().take(k).map(|&(m, _)| m).fold(f64::INFINITY, f64::min)
     }
 }
 
@@ -105,9 +101,7 @@ mod tests {
 
     /// The definition: a full stable sort by magnitude.
     fn by_sorting(v: &[f64], k: usize) -> Vec<u32> {
-        let mut order: Vec<u32> = (1..v.len() as u32)
-            .filter(|&j| v[j as usize] != 0.0)
-            .collect();
+        let mut order: Vec<u32> = (1..v.len() as u32).filter(|&j| v[j as usize] != 0.0).collect();
         order.sort_by(|&a, &b| v[b as usize].abs().total_cmp(&v[a as usize].abs()));
         order.truncate(k);
         order.sort_unstable();

@@ -85,11 +85,7 @@ const FORMATS: [(Compression, &str); 4] = [
 #[test]
 fn a_small_file() {
     let data = read_text("# header\n+1 1:0.5 3:0 4:2\n\n-1 qid:2 2:1e1 # why\r\n0.5").unwrap();
-    let expected = [
-        (1.0, vec![(1, 0.5), (4, 2.0)]),
-        (-1.0, vec![(2, 10.0)]),
-        (0.5, vec![]),
-    ];
+    let expected = [(1.0, vec![(1, 0.5), (4, 2.0)]), (-1.0, vec![(2, 10.0)]), (0.5, vec![])];
     assert_eq!(rows(&data), expected);
     assert_eq!((data.x.cols(), data.total_rows, data.dropped), (5, 3, 0));
 }
@@ -104,16 +100,9 @@ fn zeros_count_for_the_dimension_only() {
 fn zero_based_and_max_feature() {
     let dir = tempfile::tempdir().unwrap();
     let path = write(&dir, "a", "1 0:1 4:1 5:1\n1 9:1\n");
-    let options = ReadOptions {
-        zero_based: true,
-        max_feature: Some(5),
-        ..ReadOptions::default()
-    };
+    let options = ReadOptions { zero_based: true, max_feature: Some(5), ..ReadOptions::default() };
     let data = read(&[path], &options).unwrap();
-    assert_eq!(
-        rows(&data),
-        [(1.0, vec![(1, 1.0), (5, 1.0)]), (1.0, vec![])]
-    );
+    assert_eq!(rows(&data), [(1.0, vec![(1, 1.0), (5, 1.0)]), (1.0, vec![])]);
     assert_eq!((data.x.cols(), data.dropped), (6, 2));
     assert!(data.zero_based);
 }
@@ -126,18 +115,10 @@ fn every_compression_with_one_and_two_members() {
     let (first, second) = text.as_bytes().split_at(text.len() / 3);
     for (format, name) in FORMATS {
         let path = write(&dir, name, compress(format, text.as_bytes()));
-        assert_eq!(
-            read(&[path], &ReadOptions::default()).unwrap(),
-            plain,
-            "{format}"
-        );
+        assert_eq!(read(&[path], &ReadOptions::default()).unwrap(), plain, "{format}");
         let both = [compress(format, first), compress(format, second)].concat();
         let path = write(&dir, name, both);
-        assert_eq!(
-            read(&[path], &ReadOptions::default()).unwrap(),
-            plain,
-            "{format}"
-        );
+        assert_eq!(read(&[path], &ReadOptions::default()).unwrap(), plain, "{format}");
     }
 }
 
@@ -150,20 +131,12 @@ fn truncated_archives_are_named() {
             let path = write(&dir, name, &whole[..length]);
             let error = read(&[path], &ReadOptions::default()).unwrap_err();
             let named = error.to_string().contains(name);
-            let kind = matches!(
-                error,
-                DataError::Truncated { .. } | DataError::Corrupt { .. }
-            );
+            let kind = matches!(error, DataError::Truncated { .. } | DataError::Corrupt { .. });
             assert!(named && kind, "{length} bytes: {error:?}");
         }
         let path = write(&dir, name, &whole[..whole.len() / 2]);
         let error = read(&[path], &ReadOptions::default()).unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .ends_with(&format!("truncated {format} file")),
-            "{error}"
-        );
+        assert!(error.to_string().ends_with(&format!("truncated {format} file")), "{error}");
     }
 }
 
@@ -199,10 +172,7 @@ fn empty_inputs_are_named() {
         let path = write(&dir, name, b"");
         assert!(read(&[path], &ReadOptions::default()).is_err());
     }
-    assert!(matches!(
-        read(&[], &ReadOptions::default()),
-        Err(DataError::Empty(_))
-    ));
+    assert!(matches!(read(&[], &ReadOptions::default()), Err(DataError::Empty(_))));
 }
 
 #[test]
@@ -275,10 +245,7 @@ fn shards_deal_out_the_rows_of_all_files() {
     let whole = read(&inputs, &ReadOptions::default()).unwrap();
     for (of, batch) in [(1, 100), (3, 100), (3, 1 << 20), (200, 1000)] {
         for p in 0..of {
-            let options = ReadOptions {
-                shard: Some((p, of)),
-                ..ReadOptions::default()
-            };
+            let options = ReadOptions { shard: Some((p, of)), ..ReadOptions::default() };
             let part = read_batched(&inputs, &options, batch).unwrap();
             let expected: Vec<_> = rows(&whole).into_iter().skip(p).step_by(of).collect();
             assert_eq!(rows(&part), expected);
@@ -299,10 +266,7 @@ fn a_line_of_ten_megabytes() {
     for batch in [4096, 8 << 20] {
         let inputs = std::slice::from_ref(&path);
         let data = read_batched(inputs, &ReadOptions::default(), batch).unwrap();
-        assert_eq!(
-            (data.x.rows(), data.x.nnz(), data.x.cols()),
-            (3, 900_002, 900_001)
-        );
+        assert_eq!((data.x.rows(), data.x.nnz(), data.x.cols()), (3, 900_002, 900_001));
         assert_eq!(data.labels, [-1.0, 1.0, -1.0]);
     }
 }
@@ -330,14 +294,8 @@ fn shard_files_are_read_like_text() {
     assert_eq!(only(&shard, &ReadOptions::default()), data);
     let text = write(&dir, "a.txt", sample(500));
     for options in [
-        ReadOptions {
-            shard: Some((2, 7)),
-            ..ReadOptions::default()
-        },
-        ReadOptions {
-            max_feature: Some(6),
-            ..ReadOptions::default()
-        },
+        ReadOptions { shard: Some((2, 7)), ..ReadOptions::default() },
+        ReadOptions { max_feature: Some(6), ..ReadOptions::default() },
     ] {
         let mut expected = only(&text, &options);
         if options.max_feature.is_none() {
@@ -354,12 +312,7 @@ fn shard_files_are_read_like_text() {
     let other = store(&dir, "1.shard", &data, true);
     assert!(only(&other, &ReadOptions::default()).zero_based);
     let error = read(&[text, other], &ReadOptions::default()).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("numbered from 0, those before it from 1"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("numbered from 0, those before it from 1"), "{error}");
 }
 
 #[test]
@@ -372,10 +325,7 @@ fn a_damaged_shard_is_named() {
     bytes[middle] ^= 4;
     std::fs::write(&path, &bytes).unwrap();
     let error = read(std::slice::from_ref(&path), &ReadOptions::default()).unwrap_err();
-    assert!(
-        error.to_string().contains("0.shard: checksum mismatch"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("0.shard: checksum mismatch"), "{error}");
     std::fs::write(&path, &bytes[..middle]).unwrap();
     let error = read(&[path], &ReadOptions::default()).unwrap_err();
     assert!(matches!(error, DataError::Shard { .. }));

@@ -23,11 +23,7 @@ pub(super) fn percent_ticks(range: &RangeInclusive<f64>, most: usize) -> Vec<Tic
     let decades = (high - low).round().max(1.0) as usize;
     let every = decades.div_ceil(most.max(1)) as i32;
     // In a short range the powers alone would leave the reader guessing.
-    let steps: &[f64] = if decades <= 2 {
-        &[1.0, 2.0, 5.0]
-    } else {
-        &[1.0]
-    };
+    let steps: &[f64] = if decades <= 2 { &[1.0, 2.0, 5.0] } else { &[1.0] };
     let mut ticks = Vec::new();
     for power in (low.floor() as i32..=high.ceil() as i32).filter(|p| p.rem_euclid(every) == 0) {
         for step in steps {
@@ -42,11 +38,9 @@ pub(super) fn percent_ticks(range: &RangeInclusive<f64>, most: usize) -> Vec<Tic
 
 fn percent(digit: f64, power: i32) -> String {
     match power {
-        -4..=6 => format!(
-            "{:.*} %",
-            usize::try_from(-power).unwrap_or(0),
-            digit * 10_f64.powi(power)
-        ),
+        -4..=6 => {
+            format!("{:.*} %", usize::try_from(-power).unwrap_or(0), digit * 10_f64.powi(power))
+        }
         _ => format!("{digit}e{power} %"),
     }
 }
@@ -57,9 +51,7 @@ fn round_step(least: f64) -> f64 {
         return 1.0;
     }
     let power = 10_f64.powf(least.log10().floor());
-    let digit = [1.0, 2.0, 5.0]
-        .into_iter()
-        .find(|digit| digit * power >= least * (1.0 - 1e-9));
+    let digit = [1.0, 2.0, 5.0].into_iter().find(|digit| digit * power >= least * (1.0 - 1e-9));
     digit.unwrap_or(10.0) * power
 }
 
@@ -70,11 +62,8 @@ fn number(value: f64, step: f64, largest: f64) -> String {
     if (1e-4..1e7).contains(&largest) && decimals <= 7 {
         return format!("{value:.decimals$}");
     }
-    let digits = if largest > 0.0 {
-        (largest / step).log10().ceil().clamp(0.0, 6.0) as usize
-    } else {
-        0
-    };
+    let digits =
+        if largest > 0.0 { (largest / step).log10().ceil().clamp(0.0, 6.0) as usize } else { 0 };
     format!("{value:.digits$e}")
 }
 
@@ -94,21 +83,9 @@ pub(super) fn focus(curves: &[Vec<f64>]) -> RangeInclusive<f64> {
         return 0.0..=1.0;
     };
     let spread = (half.1 - half.0).max(0.01 * ends.0.abs().max(ends.1.abs()));
-    let high = late
-        .1
-        .min(ends.1 + 2.0 * spread)
-        .max(ends.1 + 0.5 * spread)
-        .min(all.1);
-    let low = late
-        .0
-        .max(ends.0 - 2.0 * spread)
-        .min(ends.0 - 0.5 * spread)
-        .max(all.0);
-    let margin = if high > low {
-        0.06 * (high - low)
-    } else {
-        (0.05 * high.abs()).max(1e-12)
-    };
+    let high = late.1.min(ends.1 + 2.0 * spread).max(ends.1 + 0.5 * spread).min(all.1);
+    let low = late.0.max(ends.0 - 2.0 * spread).min(ends.0 - 0.5 * spread).max(all.0);
+    let margin = if high > low { 0.06 * (high - low) } else { (0.05 * high.abs()).max(1e-12) };
     low - margin..=high + margin
 }
 
@@ -139,22 +116,10 @@ mod tests {
 
     #[test]
     fn ticks_are_round_numbers_with_the_digits_they_need() {
-        assert_eq!(
-            labels(&linear_ticks(&(0.0..=10.0), 5)),
-            ["0", "2", "4", "6", "8", "10"]
-        );
-        assert_eq!(
-            labels(&linear_ticks(&(0.431..=0.452), 4)),
-            ["0.440", "0.450"]
-        );
-        assert_eq!(
-            labels(&linear_ticks(&(-1.0..=1.0), 4)),
-            ["-1.0", "-0.5", "0.0", "0.5", "1.0"]
-        );
-        assert_eq!(
-            labels(&linear_ticks(&(0.0..=4e9), 2)),
-            ["0.0e0", "2.0e9", "4.0e9"]
-        );
+        assert_eq!(labels(&linear_ticks(&(0.0..=10.0), 5)), ["0", "2", "4", "6", "8", "10"]);
+        assert_eq!(labels(&linear_ticks(&(0.431..=0.452), 4)), ["0.440", "0.450"]);
+        assert_eq!(labels(&linear_ticks(&(-1.0..=1.0), 4)), ["-1.0", "-0.5", "0.0", "0.5", "1.0"]);
+        assert_eq!(labels(&linear_ticks(&(0.0..=4e9), 2)), ["0.0e0", "2.0e9", "4.0e9"]);
     }
 
     #[test]
@@ -166,22 +131,14 @@ mod tests {
     #[test]
     fn gaps_are_labelled_in_per_cent() {
         let ticks = percent_ticks(&(-5.0..=0.0), 8);
-        assert_eq!(
-            labels(&ticks),
-            ["0.001 %", "0.01 %", "0.1 %", "1 %", "10 %", "100 %"]
-        );
-        assert_eq!(
-            labels(&percent_ticks(&(-1.0..=0.0), 8)),
-            ["10 %", "20 %", "50 %", "100 %"]
-        );
+        assert_eq!(labels(&ticks), ["0.001 %", "0.01 %", "0.1 %", "1 %", "10 %", "100 %"]);
+        assert_eq!(labels(&percent_ticks(&(-1.0..=0.0), 8)), ["10 %", "20 %", "50 %", "100 %"]);
         assert!(percent_ticks(&(-16.0..=0.0), 6).len() <= 6);
     }
 
     #[test]
     fn the_first_rounds_do_not_decide_the_range() {
-        let objective: Vec<f64> = (0..100)
-            .map(|t| 0.44 + 10.0 * (-f64::from(t)).exp())
-            .collect();
+        let objective: Vec<f64> = (0..100).map(|t| 0.44 + 10.0 * (-f64::from(t)).exp()).collect();
         let bound: Vec<f64> = (0..100).map(|t| 0.43 - (-f64::from(t)).exp()).collect();
         let range = focus(&[objective, bound]);
         assert!(*range.start() > 0.40 && *range.start() < 0.43, "{range:?}");

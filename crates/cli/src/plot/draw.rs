@@ -90,11 +90,7 @@ impl Picture<'_> {
         let mut panels = vec![self.objectives()];
         panels.extend(self.gaps());
         let label = |tick: &axis::Tick| canvas.text_width(&tick.1, BODY);
-        let widest = panels
-            .iter()
-            .flat_map(|panel| &panel.ticks)
-            .map(label)
-            .fold(0.0, f64::max);
+        let widest = panels.iter().flat_map(|panel| &panel.ticks).map(label).fold(0.0, f64::max);
         let (left, right) = (widest + 30.0, canvas.width - 28.0);
 
         let mut top = 24.0;
@@ -108,17 +104,9 @@ impl Picture<'_> {
         let x_ticks = axis::linear_ticks(&x_range, ((right - left) / 100.0) as usize);
         let bottom = canvas.height - 66.0;
         // The objective gets the larger part; each panel has its name above it.
-        let split = if panels.len() > 1 {
-            top + 0.6 * (bottom - top)
-        } else {
-            bottom
-        };
+        let split = if panels.len() > 1 { top + 0.6 * (bottom - top) } else { bottom };
         for (i, panel) in panels.iter().enumerate() {
-            let (from, to) = if i == 0 {
-                (top, split)
-            } else {
-                (split, bottom)
-            };
+            let (from, to) = if i == 0 { (top, split) } else { (split, bottom) };
             let frame = Frame {
                 left,
                 right,
@@ -136,24 +124,13 @@ impl Picture<'_> {
     fn objectives(&self) -> Content {
         let mut curves = self.curves(Line::Dashed, Round::bound);
         curves.extend(self.curves(Line::Solid, Round::objective));
-        let values: Vec<Vec<f64>> = curves
-            .iter()
-            .map(|curve| curve.points.iter().map(|point| point.1).collect())
-            .collect();
+        let values: Vec<Vec<f64>> =
+            curves.iter().map(|curve| curve.points.iter().map(|point| point.1).collect()).collect();
         let range = axis::focus(&values);
         let ticks = axis::linear_ticks(&range, 9);
         let bounded = curves.iter().any(|curve| curve.line == Line::Dashed);
-        let name = if bounded {
-            "Objective and proven bound"
-        } else {
-            "Objective"
-        };
-        Content {
-            name,
-            curves,
-            range,
-            ticks,
-        }
+        let name = if bounded { "Objective and proven bound" } else { "Objective" };
+        Content { name, curves, range, ticks }
     }
 
     /// The gap panel, if any run has a gap.
@@ -162,26 +139,14 @@ impl Picture<'_> {
         if curves.is_empty() {
             return None;
         }
-        let gaps = curves
-            .iter()
-            .flat_map(|curve| &curve.points)
-            .map(|point| point.1);
+        let gaps = curves.iter().flat_map(|curve| &curve.points).map(|point| point.1);
         let range = axis::decades(gaps);
         for (_, gap) in curves.iter_mut().flat_map(|curve| &mut curve.points) {
             // A gap of zero has no logarithm: it runs along the bottom.
-            *gap = if *gap > 0.0 {
-                gap.log10().max(*range.start())
-            } else {
-                *range.start()
-            };
+            *gap = if *gap > 0.0 { gap.log10().max(*range.start()) } else { *range.start() };
         }
         let ticks = axis::percent_ticks(&range, 7);
-        Some(Content {
-            name: "Relative gap",
-            curves,
-            range,
-            ticks,
-        })
+        Some(Content { name: "Relative gap", curves, range, ticks })
     }
 
     fn curves(&self, line: Line, value: impl Fn(&Round) -> Option<f64>) -> Vec<Curve> {
@@ -216,10 +181,9 @@ impl Picture<'_> {
     fn x_scale(&self) -> (f64, &'static str) {
         let largest = self.x_extent().1;
         let units: &[(f64, &str)] = match self.x {
-            XAxis::Seconds => &[
-                (3600.0, "Training time (hours)"),
-                (60.0, "Training time (minutes)"),
-            ],
+            XAxis::Seconds => {
+                &[(3600.0, "Training time (hours)"), (60.0, "Training time (minutes)")]
+            }
             XAxis::Rounds => &[],
             XAxis::Bytes => &[
                 (1e9, "Sent and received (GB)"),
@@ -233,22 +197,14 @@ impl Picture<'_> {
             XAxis::Bytes => "Sent and received (bytes)",
         };
         // A unit is used once there are a few of it, so that the numbers stay short.
-        units
-            .iter()
-            .copied()
-            .find(|unit| largest >= 5.0 * unit.0)
-            .unwrap_or((1.0, base))
+        units.iter().copied().find(|unit| largest >= 5.0 * unit.0).unwrap_or((1.0, base))
     }
 
     fn x_range(&self) -> (RangeInclusive<f64>, String) {
         let (scale, name) = self.x_scale();
         let (low, high) = self.x_extent();
         let (low, high) = (low.min(0.0) / scale, high / scale);
-        let high = if high > low {
-            high + 0.012 * (high - low)
-        } else {
-            low + 1.0
-        };
+        let high = if high > low { high + 0.012 * (high - low) } else { low + 1.0 };
         (low..=high, name.to_owned())
     }
 
@@ -264,11 +220,7 @@ impl Picture<'_> {
             .iter()
             .enumerate()
             .map(|(i, run)| (run.label.as_str(), COLOURS[i % COLOURS.len()], Line::Solid));
-        let bounded = self
-            .histories
-            .iter()
-            .flat_map(|h| &h.rounds)
-            .any(|r| r.bound().is_some());
+        let bounded = self.histories.iter().flat_map(|h| &h.rounds).any(|r| r.bound().is_some());
         let mut entries: Vec<_> = runs.collect();
         if bounded {
             entries.push(("objective, gap", KEY, Line::Solid));
@@ -301,19 +253,11 @@ impl<'a> Canvas<'a> {
         let (width, height) = (f64::from(size.width), f64::from(size.height));
         // Small pictures keep letters that can be read.
         let zoom = (width / DESIGN.0).min(height / DESIGN.1).max(0.75);
-        Self {
-            area,
-            scale: zoom * UNITS,
-            width: width / zoom,
-            height: height / zoom,
-        }
+        Self { area, scale: zoom * UNITS, width: width / zoom, height: height / zoom }
     }
 
     fn unit(&self, (x, y): (f64, f64)) -> (i32, i32) {
-        (
-            (x * self.scale).round() as i32,
-            (y * self.scale).round() as i32,
-        )
+        ((x * self.scale).round() as i32, (y * self.scale).round() as i32)
     }
 
     fn text_width(&self, text: &str, size: f64) -> f64 {
@@ -332,12 +276,8 @@ impl<'a> Canvas<'a> {
         // The backend divides by this to go from line height to font size.
         let height = size * self.scale * 1.24;
         let font = (FontFamily::Name(FAMILY), height).into_font();
-        let style = TextStyle::from(font)
-            .color(&colour)
-            .pos(Pos::new(side, VPos::Center));
-        Ok(self
-            .area
-            .draw(&Text::new(text.to_owned(), self.unit(at), style))?)
+        let style = TextStyle::from(font).color(&colour).pos(Pos::new(side, VPos::Center));
+        Ok(self.area.draw(&Text::new(text.to_owned(), self.unit(at), style))?)
     }
 
     pub(super) fn line(
@@ -353,8 +293,7 @@ impl<'a> Canvas<'a> {
             Line::Solid => self.area.draw(&PathElement::new(points, style))?,
             Line::Dashed => {
                 let (dash, space) = ((7.0 * self.scale) as i32, (4.5 * self.scale) as i32);
-                self.area
-                    .draw(&DashedPathElement::new(points, dash, space, style))?;
+                self.area.draw(&DashedPathElement::new(points, dash, space, style))?;
             }
         }
         Ok(())
@@ -367,8 +306,6 @@ impl<'a> Canvas<'a> {
         colour: RGBColor,
     ) -> Result<(), DrawError> {
         let radius = (radius * self.scale) as i32;
-        Ok(self
-            .area
-            .draw(&Circle::new(self.unit(at), radius, colour.filled()))?)
+        Ok(self.area.draw(&Circle::new(self.unit(at), radius, colour.filled()))?)
     }
 }

@@ -46,12 +46,10 @@ impl Round {
 
     /// The relative gap as written, or else worked out from objective and bound.
     pub(super) fn gap(&self) -> Option<f64> {
-        let gap = self
-            .gap
-            .or_else(|| match (self.objective?, self.dual_bound?) {
-                (0.0, _) => Some(0.0),
-                (objective, bound) => Some((objective - bound) / objective),
-            });
+        let gap = self.gap.or_else(|| match (self.objective?, self.dual_bound?) {
+            (0.0, _) => Some(0.0),
+            (objective, bound) => Some((objective - bound) / objective),
+        });
         gap.filter(|value| value.abs() < LARGEST)
     }
 
@@ -71,26 +69,16 @@ pub(super) struct History {
 impl History {
     /// Reads JSON lines; empty lines are passed over.
     pub(super) fn read(path: &Path, label: Option<&str>) -> Result<Self, PlotError> {
-        let text = fs::read_to_string(path).map_err(|source| PlotError::Read {
-            path: path.to_owned(),
-            source,
-        })?;
+        let text = fs::read_to_string(path)
+            .map_err(|source| PlotError::Read { path: path.to_owned(), source })?;
         let rounds = parse(path, &text)?;
         if rounds.is_empty() {
             return Err(PlotError::NoRounds(path.to_owned()));
         }
-        if !rounds
-            .iter()
-            .any(|round| round.objective().or(round.bound()).is_some())
-        {
+        if !rounds.iter().any(|round| round.objective().or(round.bound()).is_some()) {
             return Err(PlotError::NothingToDraw(path.to_owned()));
         }
-        let stem = || {
-            path.file_stem()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned()
-        };
+        let stem = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let label = printable(&label.map_or_else(stem, str::to_owned));
         Ok(Self { label, rounds })
     }
@@ -108,11 +96,7 @@ fn parse(path: &Path, text: &str) -> Result<Vec<Round>, PlotError> {
             // A run that is going on, or was killed, leaves its last line half written.
             Err(error) if error.is_eof() && lines.peek().is_none() && !rounds.is_empty() => {}
             Err(source) => {
-                return Err(PlotError::Line {
-                    path: path.to_owned(),
-                    line: index + 1,
-                    source,
-                });
+                return Err(PlotError::Line { path: path.to_owned(), line: index + 1, source });
             }
         }
     }
@@ -123,11 +107,7 @@ fn parse(path: &Path, text: &str) -> Result<Vec<Round>, PlotError> {
 fn printable(label: &str) -> String {
     const LONGEST: usize = 40;
     let clean = |c: char| {
-        if c.is_control() || c == '\u{fffe}' || c == '\u{ffff}' {
-            '?'
-        } else {
-            c
-        }
+        if c.is_control() || c == '\u{fffe}' || c == '\u{ffff}' { '?' } else { c }
     };
     let mut short: String = label.chars().take(LONGEST).map(clean).collect();
     if label.chars().count() > LONGEST {
@@ -149,10 +129,7 @@ mod tests {
         let line = r#"{"round":3,"seconds":0.5,"objective":0.5,"dual_bound":null,"gap":null,
             "nnz":10,"support_changed":true,"step":"dual","bytes":{"up":10,"down":5,"certificate":2}}"#;
         let rounds = parse_text(&line.replace('\n', " ")).unwrap();
-        assert_eq!(
-            (rounds[0].round, rounds[0].seconds, rounds[0].bytes()),
-            (3.0, 0.5, 15.0)
-        );
+        assert_eq!((rounds[0].round, rounds[0].seconds, rounds[0].bytes()), (3.0, 0.5, 15.0));
         assert_eq!(
             (rounds[0].objective(), rounds[0].bound(), rounds[0].gap()),
             (Some(0.5), None, None)
@@ -170,21 +147,11 @@ mod tests {
     #[test]
     fn a_half_written_last_line_is_passed_over_and_any_other_named() {
         let good = r#"{"round":1,"seconds":1,"objective":0.5}"#;
-        assert_eq!(
-            parse_text(&format!("{good}\n\n{{\"round\":2,\"sec"))
-                .unwrap()
-                .len(),
-            1
-        );
+        assert_eq!(parse_text(&format!("{good}\n\n{{\"round\":2,\"sec")).unwrap().len(), 1);
         let torn_first = parse_text("{\"round\":").unwrap_err().to_string();
         assert!(torn_first.starts_with("run.jsonl:1: "), "{torn_first}");
-        let middle = parse_text(&format!("{good}\nhello\n{good}\n"))
-            .unwrap_err()
-            .to_string();
-        assert!(
-            middle.starts_with("run.jsonl:2: not a history line"),
-            "{middle}"
-        );
+        let middle = parse_text(&format!("{good}\nhello\n{good}\n")).unwrap_err().to_string();
+        assert!(middle.starts_with("run.jsonl:2: not a history line"), "{middle}");
     }
 
     #[test]

@@ -63,12 +63,7 @@ impl FromStr for Size {
     type Err = PlotError;
 
     fn from_str(text: &str) -> Result<Self, PlotError> {
-        let side = |part: &str| {
-            part.trim()
-                .parse()
-                .ok()
-                .filter(|n| (300..=8000).contains(n))
-        };
+        let side = |part: &str| part.trim().parse().ok().filter(|n| (300..=8000).contains(n));
         let (width, height) = text.split_once('x').ok_or(PlotError::Size)?;
         match (side(width), side(height)) {
             (Some(width), Some(height)) => Ok(Self { width, height }),
@@ -83,11 +78,7 @@ pub(crate) enum PlotError {
     #[error("{}: cannot read the history: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
     #[error("{}:{line}: not a history line: {source}", path.display())]
-    Line {
-        path: PathBuf,
-        line: usize,
-        source: serde_json::Error,
-    },
+    Line { path: PathBuf, line: usize, source: serde_json::Error },
     #[error("{}: the history has no rounds", .0.display())]
     NoRounds(PathBuf),
     #[error("{}: no round of the history has an objective or a bound", .0.display())]
@@ -103,10 +94,7 @@ pub(crate) enum PlotError {
     #[error("{}: cannot write the picture: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },
     #[error("{}: cannot draw the picture: {reason}", path.display())]
-    Draw {
-        path: PathBuf,
-        reason: draw::DrawError,
-    },
+    Draw { path: PathBuf, reason: draw::DrawError },
 }
 
 /// Draws the histories of `args` and writes the picture.
@@ -125,14 +113,9 @@ pub(crate) fn run(args: &PlotArgs) -> Result<(), PlotError> {
             Format::Svg => Ok(svg.into_bytes()),
             Format::Png => raster::png(&svg),
         })
-        .map_err(|reason| PlotError::Draw {
-            path: args.output.clone(),
-            reason,
-        })?;
-    fs::write(&args.output, bytes).map_err(|source| PlotError::Write {
-        path: args.output.clone(),
-        source,
-    })
+        .map_err(|reason| PlotError::Draw { path: args.output.clone(), reason })?;
+    fs::write(&args.output, bytes)
+        .map_err(|source| PlotError::Write { path: args.output.clone(), source })
 }
 
 fn read_all(args: &PlotArgs) -> Result<Vec<History>, PlotError> {
@@ -160,11 +143,7 @@ enum Format {
 
 impl Format {
     fn of(path: &Path) -> Result<Self, PlotError> {
-        let ending = path
-            .extension()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .to_ascii_lowercase();
+        let ending = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
         match ending.as_str() {
             "svg" => Ok(Self::Svg),
             "png" => Ok(Self::Png),

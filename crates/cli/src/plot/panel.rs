@@ -54,13 +54,7 @@ impl Frame {
         x_ticks: &[Tick],
         lowest: bool,
     ) -> Result<(), DrawError> {
-        canvas.text(
-            content.name,
-            BODY,
-            INK,
-            (self.left, self.top - 16.0),
-            HPos::Left,
-        )?;
+        canvas.text(content.name, BODY, INK, (self.left, self.top - 16.0), HPos::Left)?;
         for (x, label) in x_ticks {
             let x = self.at((*x, 0.0)).0;
             canvas.line(&[(x, self.top), (x, self.bottom)], GRID, 1.0, Line::Solid)?;
@@ -75,10 +69,7 @@ impl Frame {
         }
         let corner = [(self.left, self.bottom), (self.right, self.bottom)];
         canvas.line(&corner, FAINT, 1.2, Line::Solid)?;
-        content
-            .curves
-            .iter()
-            .try_for_each(|curve| self.curve(canvas, curve))
+        content.curves.iter().try_for_each(|curve| self.curve(canvas, curve))
     }
 
     fn curve(&self, canvas: &Canvas<'_>, curve: &Curve) -> Result<(), DrawError> {
@@ -141,18 +132,9 @@ mod tests {
 
     #[test]
     fn a_curve_is_cut_where_it_leaves_and_enters() {
-        let zigzag = [
-            (0.0, 2.0),
-            (1.0, 0.0),
-            (2.0, 0.5),
-            (3.0, 2.5),
-            (4.0, 2.0),
-            (5.0, 0.0),
-        ];
-        let want = [
-            vec![(0.5, 1.0), (1.0, 0.0), (2.0, 0.5), (2.25, 1.0)],
-            vec![(4.5, 1.0), (5.0, 0.0)],
-        ];
+        let zigzag = [(0.0, 2.0), (1.0, 0.0), (2.0, 0.5), (3.0, 2.5), (4.0, 2.0), (5.0, 0.0)];
+        let want =
+            [vec![(0.5, 1.0), (1.0, 0.0), (2.0, 0.5), (2.25, 1.0)], vec![(4.5, 1.0), (5.0, 0.0)]];
         assert_eq!(clip(&zigzag, &(0.0..=1.0)), want);
     }
 

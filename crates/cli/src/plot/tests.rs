@@ -61,17 +61,8 @@ fn svg(files: &[(&str, &str)], more: &[&str]) -> String {
 #[test]
 fn an_svg_names_every_run_and_both_panels() {
     let (exact, average) = (fake_history(60, 0.44, 0.15), fake_history(60, 0.45, 0.08));
-    let got = svg(
-        &[("exact.jsonl", &exact), ("average.jsonl", &average)],
-        &["--title", "A & B"],
-    );
-    for text in [
-        "exact",
-        "average",
-        "Objective and proven bound",
-        "Relative gap",
-        "A &amp; B",
-    ] {
+    let got = svg(&[("exact.jsonl", &exact), ("average.jsonl", &average)], &["--title", "A & B"]);
+    for text in ["exact", "average", "Objective and proven bound", "Relative gap", "A &amp; B"] {
         assert!(
             got.contains(&format!("\n{text}\n")) || got.contains(&format!(">{text}\n")),
             "{text}"
@@ -84,10 +75,7 @@ fn an_svg_names_every_run_and_both_panels() {
 
 #[test]
 fn labels_replace_file_names() {
-    let got = svg(
-        &[("run.jsonl", &fake_history(5, 0.4, 0.1))],
-        &["--label", "mine"],
-    );
+    let got = svg(&[("run.jsonl", &fake_history(5, 0.4, 0.1))], &["--label", "mine"]);
     assert!(got.contains("mine\n") && !got.contains("run\n"));
 }
 
@@ -104,10 +92,7 @@ fn a_png_has_its_size_and_is_not_blank() {
     let runs = [("a.jsonl", &*fake_history(50, 0.44, 0.15))];
     let got = draw(&runs, "out.PNG", &["--size", "640x480"]).unwrap();
     assert_eq!(got[..8], *b"\x89PNG\r\n\x1a\n");
-    assert_eq!(
-        (&got[16..20], &got[20..24]),
-        (&[0, 0, 2, 128][..], &[0, 0, 1, 224][..])
-    );
+    assert_eq!((&got[16..20], &got[20..24]), (&[0, 0, 2, 128][..], &[0, 0, 1, 224][..]));
     assert!(got.len() > 8_000, "{}", got.len());
 }
 
@@ -135,9 +120,7 @@ fn one_round_no_bound_and_huge_values_are_drawn() {
 #[test]
 fn many_runs_fit_the_legend() {
     let run = fake_history(20, 0.4, 0.2);
-    let names: Vec<String> = (0..12)
-        .map(|i| format!("a-rather-long-name-{i}.jsonl"))
-        .collect();
+    let names: Vec<String> = (0..12).map(|i| format!("a-rather-long-name-{i}.jsonl")).collect();
     let files: Vec<(&str, &str)> = names.iter().map(|name| (&**name, &*run)).collect();
     let got = svg(&files, &[]);
     assert!((0..12).all(|i| got.contains(&format!("a-rather-long-name-{i}\n"))));
@@ -150,26 +133,11 @@ fn mistakes_are_named_with_their_file() {
         draw(&[(name, text)], output, more).unwrap_err().to_string()
     };
     let cases = [
-        (
-            message("a.jsonl", "nonsense\n", "o.svg", &[]),
-            "a.jsonl:1: not a history line",
-        ),
-        (
-            message("a.jsonl", "\n", "o.svg", &[]),
-            "a.jsonl: the history has no rounds",
-        ),
-        (
-            message("a.jsonl", &good, "o.pdf", &[]),
-            "o.pdf: the picture's name must end in",
-        ),
-        (
-            message("a.jsonl", &good, "no/o.svg", &[]),
-            "no/o.svg: cannot write the picture",
-        ),
-        (
-            message("a.jsonl", &good, "o.svg", &["--label", "x", "--label", "y"]),
-            "2 labels",
-        ),
+        (message("a.jsonl", "nonsense\n", "o.svg", &[]), "a.jsonl:1: not a history line"),
+        (message("a.jsonl", "\n", "o.svg", &[]), "a.jsonl: the history has no rounds"),
+        (message("a.jsonl", &good, "o.pdf", &[]), "o.pdf: the picture's name must end in"),
+        (message("a.jsonl", &good, "no/o.svg", &[]), "no/o.svg: cannot write the picture"),
+        (message("a.jsonl", &good, "o.svg", &["--label", "x", "--label", "y"]), "2 labels"),
         (
             message(
                 "a.jsonl",
@@ -179,32 +147,18 @@ fn mistakes_are_named_with_their_file() {
             ),
             "a.jsonl: no bytes were counted",
         ),
-        (
-            message("a.jsonl", r#"{"round":1,"seconds":1}"#, "o.svg", &[]),
-            "a.jsonl: no round",
-        ),
+        (message("a.jsonl", r#"{"round":1,"seconds":1}"#, "o.svg", &[]), "a.jsonl: no round"),
     ];
     for (got, want) in cases {
         assert!(got.contains(want), "{got}");
     }
-    let missing = History::read(Path::new("/nowhere/x.jsonl"), None)
-        .unwrap_err()
-        .to_string();
-    assert!(
-        missing.starts_with("/nowhere/x.jsonl: cannot read"),
-        "{missing}"
-    );
+    let missing = History::read(Path::new("/nowhere/x.jsonl"), None).unwrap_err().to_string();
+    assert!(missing.starts_with("/nowhere/x.jsonl: cannot read"), "{missing}");
 }
 
 #[test]
 fn sizes_are_checked() {
-    assert_eq!(
-        "640x480".parse::<Size>().unwrap(),
-        Size {
-            width: 640,
-            height: 480
-        }
-    );
+    assert_eq!("640x480".parse::<Size>().unwrap(), Size { width: 640, height: 480 });
     for bad in ["640", "axb", "10x10", "99999x500"] {
         assert!(bad.parse::<Size>().is_err(), "{bad}");
     }

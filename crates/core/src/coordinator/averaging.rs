@@ -28,17 +28,11 @@ pub(super) struct Averaging {
 
 impl Averaging {
     pub(super) fn new(beta: f64) -> Self {
-        Self {
-            beta,
-            model: Weights::default(),
-            ending: None,
-        }
+        Self { beta, model: Weights::default(), ending: None }
     }
 
     pub(super) fn start(&self) -> Directive {
-        Directive::Sdiht {
-            model: self.model.clone(),
-        }
+        Directive::Sdiht { model: self.model.clone() }
     }
 
     pub(super) fn absorb(
@@ -50,11 +44,7 @@ impl Averaging {
             let loss = slopes(replies)?.iter().map(|s| s.loss).sum();
             tally.passes += 1.0;
             tally.offer(&self.model, loss);
-            return Ok(Next::Done(if tally.gap_reached() {
-                Stopped::Gap
-            } else {
-                why
-            }));
+            return Ok(Next::Done(if tally.gap_reached() { Stopped::Gap } else { why }));
         }
         let locals = local_models(replies)?;
         // A shard returns the loss of the model it was sent, so P is known one round late.
@@ -74,19 +64,12 @@ impl Averaging {
         } else if tally.rounds_used() {
             Some(Stopped::Rounds)
         } else {
-            tally
-                .cut_short()
-                .or(tally.stalled().then_some(Stopped::Stalled))
+            tally.cut_short().or(tally.stalled().then_some(Stopped::Stalled))
         };
         self.ending = why;
         Ok(Next::Ask(match why {
-            Some(_) => Directive::Gradient(Probe {
-                model: self.model.clone(),
-                smoothing: None,
-            }),
-            None => Directive::Sdiht {
-                model: self.model.clone(),
-            },
+            Some(_) => Directive::Gradient(Probe { model: self.model.clone(), smoothing: None }),
+            None => Directive::Sdiht { model: self.model.clone() },
         }))
     }
 

@@ -58,17 +58,12 @@ fn largest_norm_sq(
 ) -> f64 {
     let upper = |v: f64, slack: f64| ((v.abs() + slack) * (1.0 + OWN_ROUNDING)).powi(2);
     let features = usize::from(support.first() == Some(&0));
-    let mut squares: Vec<f64> = u[features..]
-        .iter()
-        .map(|&v| upper(v, slack_inside))
-        .collect();
+    let mut squares: Vec<f64> = u[features..].iter().map(|&v| upper(v, slack_inside)).collect();
     // Only an outsider above the k-th insider can matter.
     let enough = squares.len() >= job.k && job.k > 0;
     let mut sorted = squares.clone();
     let floor = if enough {
-        *sorted
-            .select_nth_unstable_by(job.k - 1, |a, b| b.total_cmp(a))
-            .1
+        *sorted.select_nth_unstable_by(job.k - 1, |a, b| b.total_cmp(a)).1
     } else {
         0.0
     };
@@ -83,11 +78,7 @@ fn largest_norm_sq(
             }
         }
     }
-    let constant = if features == 1 {
-        upper(u[0], slack_inside)
-    } else {
-        0.0
-    };
+    let constant = if features == 1 { upper(u[0], slack_inside) } else { 0.0 };
     sum_of_largest(&mut squares, job.k) + constant
 }
 
@@ -126,9 +117,7 @@ fn keep_k(job: &Job, support: &[u32], u: &[f64]) -> Weights {
         model.values.push(u[0]);
     }
     for position in kept {
-        model
-            .indices
-            .push(support[position as usize - 1 + features]);
+        model.indices.push(support[position as usize - 1 + features]);
         model.values.push(padded[position as usize]);
     }
     model

@@ -60,8 +60,7 @@ impl Dual {
     pub(super) fn advance(&mut self) -> (ModelDelta, usize) {
         let mut support = Vec::new();
         let u = &self.u;
-        self.top
-            .select(u.len(), self.k, |j| u[j].abs(), &mut support);
+        self.top.select(u.len(), self.k, |j| u[j].abs(), &mut support);
         let entered = count_new(&self.support, &support);
         if !support.is_empty() {
             let gamma = 2.0 / (self.turn as f64 + 2.0);
@@ -89,8 +88,7 @@ impl Dual {
         self.touched.sort_unstable();
         self.touched.dedup();
         let (theta, sent) = (&self.theta, &self.sent_weight);
-        self.touched
-            .retain(|&j| theta[j as usize] > 0.0 || sent[j as usize] != 0.0);
+        self.touched.retain(|&j| theta[j as usize] > 0.0 || sent[j as usize] != 0.0);
     }
 
     /// The k largest changes of `w = theta u` since what was sent.
@@ -104,8 +102,7 @@ impl Dual {
         let mut picked = Vec::new();
         let touched = &self.touched;
         let at = |position: usize| change(touched[position - 1]);
-        self.largest_changes
-            .select(touched.len() + 1, self.k, at, &mut picked);
+        self.largest_changes.select(touched.len() + 1, self.k, at, &mut picked);
         let mut indices: Vec<u32> = picked.iter().map(|&p| touched[p as usize - 1]).collect();
         if self.intercept {
             indices.insert(0, 0);
@@ -137,16 +134,9 @@ impl Dual {
     /// The columns with theta > 0 and their weights `theta u`.
     pub(super) fn weights(&self) -> Sparse<f64> {
         let constant = self.intercept.then_some(0);
-        let chosen = self
-            .touched
-            .iter()
-            .copied()
-            .filter(|&j| self.theta[j as usize] > 0.0);
+        let chosen = self.touched.iter().copied().filter(|&j| self.theta[j as usize] > 0.0);
         let indices: Vec<u32> = constant.into_iter().chain(chosen).collect();
-        let values = indices
-            .iter()
-            .map(|&j| self.theta[j as usize] * self.u[j as usize])
-            .collect();
+        let values = indices.iter().map(|&j| self.theta[j as usize] * self.u[j as usize]).collect();
         Sparse { indices, values }
     }
 }
@@ -156,16 +146,10 @@ fn quantised(theta: f64, u: f64) -> (f32, u8) {
     if theta == 0.0 {
         return (0.0, 0);
     }
-    (
-        (theta * u) as f32,
-        (theta * 255.0).round().clamp(1.0, 255.0) as u8,
-    )
+    ((theta * u) as f32, (theta * 255.0).round().clamp(1.0, 255.0) as u8)
 }
 
 /// How many of the ascending `after` are not in the ascending `before`.
 pub(super) fn count_new(before: &[u32], after: &[u32]) -> usize {
-    after
-        .iter()
-        .filter(|j| before.binary_search(j).is_err())
-        .count()
+    after.iter().filter(|j| before.binary_search(j).is_err()).count()
 }

@@ -89,10 +89,7 @@ impl Exact {
                 let evidence: Vec<Evidence> = evidence(replies)?;
                 let found = certify(tally.job(), self.dual.u(), &support, &evidence);
                 tally.offer_bound(found.bound);
-                let probe = Probe {
-                    model: found.model.clone(),
-                    smoothing: None,
-                };
+                let probe = Probe { model: found.model.clone(), smoothing: None };
                 self.phase = Phase::Scoring { model: found.model };
                 Ok(self.ask(Directive::Gradient(probe), "score", tally))
             }
@@ -133,9 +130,7 @@ impl Exact {
 
     fn certify(&mut self, tally: &mut Tally) -> Next {
         let support = support_to_certify(self.dual.u(), tally.job());
-        self.phase = Phase::Certifying {
-            support: support.clone(),
-        };
+        self.phase = Phase::Certifying { support: support.clone() };
         self.ask(Directive::Certify { support }, "certify", tally)
     }
 
@@ -171,10 +166,7 @@ impl Exact {
     }
 
     fn finish(&mut self, tally: &mut Tally) -> Next {
-        let start = Fit {
-            model: self.dual.weights(),
-            objective: f64::INFINITY,
-        };
+        let start = Fit { model: self.dual.weights(), objective: f64::INFINITY };
         let (exchange, directive) = Exchange::new(start, tally);
         self.phase = Phase::Finishing(Box::new(exchange));
         self.ask(directive, "finish", tally)

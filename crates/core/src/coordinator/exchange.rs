@@ -93,14 +93,8 @@ impl Exchange {
     }
 
     fn nominate(&self, tally: &Tally) -> Directive {
-        let probe = Probe {
-            model: self.incumbent.model.clone(),
-            smoothing: Some(EXCHANGE_WIDTH),
-        };
-        Directive::Nominate {
-            probe,
-            count: tally.job().k,
-        }
+        let probe = Probe { model: self.incumbent.model.clone(), smoothing: Some(EXCHANGE_WIDTH) };
+        Directive::Nominate { probe, count: tally.job().k }
     }
 
     /// Takes the answers of all shards.
@@ -116,9 +110,7 @@ impl Exchange {
                 let mut columns = choose_nominees(&nominated, lambda, k);
                 columns.extend_from_slice(&self.incumbent.model.indices);
                 columns.sort_unstable();
-                self.stage = Stage::Surveying {
-                    columns: columns.clone(),
-                };
+                self.stage = Stage::Surveying { columns: columns.clone() };
                 Ok(Step::Ask(Directive::Survey { columns }))
             }
             Stage::Surveying { columns } => {
@@ -156,9 +148,7 @@ impl Exchange {
             }
             Purpose::Grow => {
                 let extra = fit.features().saturating_sub(k);
-                let cut = self
-                    .outlook
-                    .without_worst(&fit.model, extra, tally.job().lambda);
+                let cut = self.outlook.without_worst(&fit.model, extra, tally.job().lambda);
                 self.refit(cut, Purpose::Cut, tally)
             }
             Purpose::Polish(stage) => self.polish(fit, stage + 1, tally),
@@ -203,9 +193,7 @@ impl Exchange {
         self.swap_next = !swap;
         let base = &self.incumbent.model;
         if swap {
-            let kept = self
-                .outlook
-                .without_worst(base, count.saturating_sub(room), lambda);
+            let kept = self.outlook.without_worst(base, count.saturating_sub(room), lambda);
             let trial = self.outlook.with_best(&kept, count, 0.5);
             self.refit(trial, Purpose::Swap, tally)
         } else {
@@ -233,10 +221,7 @@ impl Exchange {
         let job = tally.job();
         let refit = Refit::new(job, start, &curvature, Some(width), tolerance, evaluations);
         let ask = refit.ask();
-        self.stage = Stage::Refitting {
-            refit: Box::new(refit),
-            purpose,
-        };
+        self.stage = Stage::Refitting { refit: Box::new(refit), purpose };
         Step::Ask(ask)
     }
 }

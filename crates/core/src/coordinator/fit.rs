@@ -41,52 +41,30 @@ impl Refit {
     ) -> Self {
         let diagonal: Vec<f64> = curvature.iter().map(|h| h + job.lambda).collect();
         let solver = Lbfgs::new(start.values, &diagonal, tolerance, evaluations);
-        Self {
-            support: start.indices,
-            smoothing,
-            solver,
-        }
+        Self { support: start.indices, smoothing, solver }
     }
 
     /// The question to the shards.
     pub(super) fn ask(&self) -> Directive {
-        let model = Weights {
-            indices: self.support.clone(),
-            values: self.solver.point().to_vec(),
-        };
-        Directive::Gradient(Probe {
-            model,
-            smoothing: self.smoothing,
-        })
+        let model = Weights { indices: self.support.clone(), values: self.solver.point().to_vec() };
+        Directive::Gradient(Probe { model, smoothing: self.smoothing })
     }
 
     /// Takes the answers; the fit when it is done.
     pub(super) fn tell(&mut self, slopes: &[Slope], tally: &mut Tally) -> Option<Fit> {
-        let point = Weights {
-            indices: self.support.clone(),
-            values: self.solver.point().to_vec(),
-        };
+        let point = Weights { indices: self.support.clone(), values: self.solver.point().to_vec() };
         tally.offer(&point, slopes.iter().map(|s| s.loss).sum());
         let objective = tally.objective_of(&point, slopes.iter().map(|s| s.smoothed).sum());
         let lambda = tally.job().lambda;
         let mut gradient: Vec<f64> = point.values.iter().map(|w| lambda * w).collect();
         for slope in slopes {
-            gradient
-                .iter_mut()
-                .zip(&slope.gradient)
-                .for_each(|(g, &s)| *g += f64::from(s));
+            gradient.iter_mut().zip(&slope.gradient).for_each(|(g, &s)| *g += f64::from(s));
         }
         (self.solver.tell(objective, gradient) == Progress::Done).then(|| self.best())
     }
 
     fn best(&self) -> Fit {
         let (values, objective) = self.solver.best();
-        Fit {
-            model: Weights {
-                indices: self.support.clone(),
-                values: values.to_vec(),
-            },
-            objective,
-        }
+        Fit { model: Weights { indices: self.support.clone(), values: values.to_vec() }, objective }
     }
 }

@@ -117,11 +117,7 @@ impl Lbfgs {
     fn shorten(&mut self, f: f64) -> Progress {
         let curve = f - self.f - self.step * self.slope;
         let parabola = -self.slope * self.step / (2.0 * curve);
-        let factor = if parabola.is_finite() {
-            parabola.clamp(0.1, 0.5)
-        } else {
-            0.1
-        };
+        let factor = if parabola.is_finite() { parabola.clamp(0.1, 0.5) } else { 0.1 };
         self.step *= factor;
         if self.left == 0 || self.step < 1e-10 {
             return Progress::Done;
@@ -163,22 +159,13 @@ impl Lbfgs {
             weights.push(a);
         }
         let rescale = self.pairs.back().map_or(1.0, |last| {
-            let scaled: f64 = last
-                .y
-                .iter()
-                .zip(&self.inverse)
-                .map(|(y, i)| y * y * i)
-                .sum();
+            let scaled: f64 = last.y.iter().zip(&self.inverse).map(|(y, i)| y * y * i).sum();
             last.sy / scaled
         });
-        q.iter_mut()
-            .zip(&self.inverse)
-            .for_each(|(q, i)| *q *= i * rescale);
+        q.iter_mut().zip(&self.inverse).for_each(|(q, i)| *q *= i * rescale);
         for (pair, a) in self.pairs.iter().zip(weights.iter().rev()) {
             let b = dot(&pair.y, &q) / pair.sy;
-            q.iter_mut()
-                .zip(&pair.s)
-                .for_each(|(q, s)| *q += (a - b) * s);
+            q.iter_mut().zip(&pair.s).for_each(|(q, s)| *q += (a - b) * s);
         }
         q
     }
@@ -195,9 +182,7 @@ mod tests {
         loop {
             let x = solver.point().to_vec();
             let sum: f64 = x.iter().sum();
-            let f = (0..h.len())
-                .map(|i| h[i] * (x[i] - c[i]).powi(2) / 2.0)
-                .sum::<f64>();
+            let f = (0..h.len()).map(|i| h[i] * (x[i] - c[i]).powi(2) / 2.0).sum::<f64>();
             let g = (0..h.len()).map(|i| h[i] * (x[i] - c[i]) + sum).collect();
             evaluations += 1;
             // A constant keeps the relative tolerance meaningful where the minimum is near 0.
@@ -209,9 +194,7 @@ mod tests {
 
     #[test]
     fn solves_an_ill_conditioned_quadratic() {
-        let h: Vec<f64> = (0..50)
-            .map(|i| 10f64.powf(f64::from(i) / 10.0 - 2.0))
-            .collect();
+        let h: Vec<f64> = (0..50).map(|i| 10f64.powf(f64::from(i) / 10.0 - 2.0)).collect();
         let c: Vec<f64> = (0..50).map(|i| f64::from(i % 7) - 3.0).collect();
         let diagonal: Vec<f64> = h.iter().map(|h| h + 1.0).collect();
         let (x, evaluations) = solve(&h, &c, &diagonal);

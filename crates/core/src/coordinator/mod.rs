@@ -127,13 +127,7 @@ impl Coordinator {
             }
         };
         let inbox = (0..job.shards).map(|_| None).collect();
-        let mut this = Self {
-            tally,
-            method,
-            inbox,
-            commands: VecDeque::new(),
-            over: false,
-        };
+        let mut this = Self { tally, method, inbox, commands: VecDeque::new(), over: false };
         this.broadcast(first);
         this
     }
@@ -148,11 +142,7 @@ impl Coordinator {
         self.tally.elapsed = now;
         match event {
             Event::Stop => self.tally.interrupted = true,
-            Event::Answer {
-                shard,
-                round,
-                reply,
-            } => self.answer(shard, round, reply),
+            Event::Answer { shard, round, reply } => self.answer(shard, round, reply),
         }
     }
 
@@ -191,19 +181,14 @@ impl Coordinator {
                 self.over = true;
                 self.commands.push_back(Command::Finish(why));
             }
-            Err(Mismatch) => self.fail(CoordinatorError::WrongAnswer {
-                round: self.tally.rounds,
-            }),
+            Err(Mismatch) => self.fail(CoordinatorError::WrongAnswer { round: self.tally.rounds }),
         }
     }
 
     fn broadcast(&mut self, directive: Directive) {
         self.tally.rounds += 1;
         let round = self.tally.rounds;
-        self.commands.push_back(Command::Broadcast {
-            round,
-            directive: Arc::new(directive),
-        });
+        self.commands.push_back(Command::Broadcast { round, directive: Arc::new(directive) });
     }
 
     fn fail(&mut self, why: CoordinatorError) {

@@ -38,10 +38,8 @@ pub(super) fn choose_nominees(
             entry.1 += f64::from(h);
         }
     }
-    let mut ranked: Vec<(f64, u32)> = sums
-        .iter()
-        .map(|(&j, &(g, h))| (g * g / (h + lambda), j))
-        .collect();
+    let mut ranked: Vec<(f64, u32)> =
+        sums.iter().map(|(&j, &(g, h))| (g * g / (h + lambda), j)).collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let mut chosen: Vec<u32> = ranked.iter().take(count).map(|&(_, j)| j).collect();
     chosen.sort_unstable();
@@ -53,10 +51,7 @@ pub(super) fn nominations(replies: Vec<Reply>) -> Option<Vec<(Sparse<f32>, Vec<f
     replies
         .into_iter()
         .map(|reply| match reply {
-            Reply::Nominees {
-                gradient,
-                curvature,
-            } => Some((gradient, curvature)),
+            Reply::Nominees { gradient, curvature } => Some((gradient, curvature)),
             _ => None,
         })
         .collect()
@@ -68,18 +63,11 @@ impl Outlook {
         let mut gradient = vec![0.0; columns.len()];
         let mut curvature = vec![0.0; columns.len()];
         for reply in surveys {
-            let Reply::Survey {
-                gradient: g,
-                curvature: h,
-            } = reply
-            else {
+            let Reply::Survey { gradient: g, curvature: h } = reply else {
                 return None;
             };
             gradient.iter_mut().zip(g).for_each(|(sum, v)| *sum += v);
-            curvature
-                .iter_mut()
-                .zip(h)
-                .for_each(|(sum, &v)| *sum += f64::from(v));
+            curvature.iter_mut().zip(h).for_each(|(sum, &v)| *sum += f64::from(v));
         }
         let inside = |j: &u32| fit.model.indices.binary_search(j).is_ok();
         let mut outside: Vec<Column> = (0..columns.len())
@@ -103,10 +91,7 @@ impl Outlook {
 
     /// The diagonal of the loss's Hessian on `support`.
     pub(super) fn diagonal(&self, support: &[u32]) -> Vec<f64> {
-        support
-            .iter()
-            .map(|j| self.curvature.get(j).copied().unwrap_or(0.0))
-            .collect()
+        support.iter().map(|j| self.curvature.get(j).copied().unwrap_or(0.0)).collect()
     }
 
     /// `fit` without the `count` features of least sacrifice `H w^2 / 2`.
@@ -122,9 +107,7 @@ impl Outlook {
         ranked.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
         let mut dropped: Vec<u32> = ranked.iter().take(count).map(|&(_, j)| j).collect();
         dropped.sort_unstable();
-        let kept = model
-            .iter()
-            .filter(|&(j, _)| dropped.binary_search(&(j as u32)).is_err());
+        let kept = model.iter().filter(|&(j, _)| dropped.binary_search(&(j as u32)).is_err());
         let (indices, values) = kept.map(|(j, w)| (j as u32, w)).unzip();
         Weights { indices, values }
     }

@@ -113,9 +113,7 @@ impl Tally {
 
     /// The best objective seen, or infinity.
     pub fn objective(&self) -> f64 {
-        self.best
-            .as_ref()
-            .map_or(f64::INFINITY, |best| best.objective)
+        self.best.as_ref().map_or(f64::INFINITY, |best| best.objective)
     }
 
     /// The best bound seen.
@@ -127,10 +125,7 @@ impl Tally {
     pub fn offer(&mut self, model: &Weights, loss_sum: f64) -> f64 {
         let objective = self.objective_of(model, loss_sum);
         if objective < self.objective() && model.nnz() <= self.job.k {
-            self.best = Some(Best {
-                objective,
-                model: model.clone(),
-            });
+            self.best = Some(Best { objective, model: model.clone() });
         }
         objective
     }
@@ -164,10 +159,7 @@ impl Tally {
         if self.interrupted {
             return Some(Stopped::Interrupted);
         }
-        self.limits
-            .time
-            .is_some_and(|limit| self.elapsed >= limit)
-            .then_some(Stopped::Time)
+        self.limits.time.is_some_and(|limit| self.elapsed >= limit).then_some(Stopped::Time)
     }
 
     /// Whether this share of the time is used up.
@@ -179,9 +171,7 @@ impl Tally {
 
     /// Whether the main rounds are used up.
     pub fn rounds_used(&self) -> bool {
-        self.limits
-            .rounds
-            .is_some_and(|limit| self.main_rounds >= limit)
+        self.limits.rounds.is_some_and(|limit| self.main_rounds >= limit)
     }
 
     /// Notes the state after a main round for [`Tally::stalled`].
@@ -192,11 +182,7 @@ impl Tally {
             bound: self.bound.unwrap_or(f64::NEG_INFINITY),
         };
         self.marks.push_back(mark);
-        while self
-            .marks
-            .get(1)
-            .is_some_and(|next| next.round + LOOK_BACK <= self.main_rounds)
-        {
+        while self.marks.get(1).is_some_and(|next| next.round + LOOK_BACK <= self.main_rounds) {
             self.marks.pop_front();
         }
     }
@@ -218,9 +204,5 @@ impl Tally {
 
 /// `(objective - bound) / objective`, 0 when the objective is 0.
 pub fn relative_gap(objective: f64, bound: f64) -> f64 {
-    if objective == 0.0 {
-        0.0
-    } else {
-        (objective - bound) / objective
-    }
+    if objective == 0.0 { 0.0 } else { (objective - bound) / objective }
 }

@@ -15,12 +15,7 @@ pub(super) struct Batches<R> {
 impl<R: Read> Batches<R> {
     /// Batches of about `size` bytes, longer only where one line is.
     pub(super) fn new(reader: R, size: usize) -> Self {
-        Self {
-            reader,
-            size: size.max(1),
-            carry: Vec::new(),
-            done: false,
-        }
+        Self { reader, size: size.max(1), carry: Vec::new(), done: false }
     }
 
     /// The stream.
@@ -97,10 +92,7 @@ mod tests {
                     break;
                 }
                 all.extend_from_slice(&batch);
-                assert!(
-                    batch.ends_with(b"\n") || all.len() == text.len(),
-                    "size {size}"
-                );
+                assert!(batch.ends_with(b"\n") || all.len() == text.len(), "size {size}");
             }
             assert_eq!(all, text, "size {size}");
         }

@@ -127,14 +127,10 @@ impl Header {
 
     fn check(&self) -> Result<(), ShardError> {
         if self.shard >= self.of {
-            return Err(ShardError::Invalid(
-                "its number is not below the number of shards",
-            ));
+            return Err(ShardError::Invalid("its number is not below the number of shards"));
         }
         if self.rows > self.total_rows {
-            return Err(ShardError::Invalid(
-                "it has more rows than the whole data set",
-            ));
+            return Err(ShardError::Invalid("it has more rows than the whole data set"));
         }
         if self.cols == 0 || self.cols > u64::from(u32::MAX) {
             return Err(ShardError::Invalid("its number of columns is out of range"));
@@ -151,10 +147,8 @@ pub fn write_shard(
     labels: &[f64],
 ) -> Result<(), DataError> {
     debug_assert_eq!(x.rows(), labels.len());
-    write_atomically(path, |out| encode(out, info, x, labels)).map_err(|source| DataError::Write {
-        path: path.into(),
-        source,
-    })
+    write_atomically(path, |out| encode(out, info, x, labels))
+        .map_err(|source| DataError::Write { path: path.into(), source })
 }
 
 fn encode(out: &mut impl Write, info: &ShardInfo, x: &CsrMatrix, labels: &[f64]) -> io::Result<()> {
@@ -201,12 +195,7 @@ pub fn inspect_shard(path: &Path) -> Result<ShardSummary, DataError> {
     let source = Source::open(path)?;
     let size = source.size();
     let header = decode_header(&mut Summed::new(source), size);
-    header
-        .map(|h| h.summary())
-        .map_err(|source| DataError::Shard {
-            path: path.into(),
-            source,
-        })
+    header.map(|h| h.summary()).map_err(|source| DataError::Shard { path: path.into(), source })
 }
 
 fn decode(input: &mut impl Read, size: Option<u64>) -> Result<Shard, ShardError> {
@@ -215,12 +204,8 @@ fn decode(input: &mut impl Read, size: Option<u64>) -> Result<Shard, ShardError>
     // Memory is set aside only when the size of the file vouches for it.
     let trusted = size.is_some();
     let labels: Vec<f64> = get_array(&mut input, "labels", header.rows, trusted)?;
-    let offsets: Vec<u64> = get_array(
-        &mut input,
-        "offsets",
-        header.rows.saturating_add(1),
-        trusted,
-    )?;
+    let offsets: Vec<u64> =
+        get_array(&mut input, "offsets", header.rows.saturating_add(1), trusted)?;
     let indices: Vec<u32> = get_array(&mut input, "indices", header.nnz, trusted)?;
     let values: Vec<f32> = get_array(&mut input, "values", header.nnz, trusted)?;
     let computed = input.sum();
@@ -240,10 +225,7 @@ fn decode(input: &mut impl Read, size: Option<u64>) -> Result<Shard, ShardError>
 
 fn decode_header(input: &mut impl Read, size: Option<u64>) -> Result<Header, ShardError> {
     let mut head = Vec::with_capacity(HEADER_BYTES);
-    input
-        .take(HEADER_BYTES as u64)
-        .read_to_end(&mut head)
-        .map_err(ShardError::Io)?;
+    input.take(HEADER_BYTES as u64).read_to_end(&mut head).map_err(ShardError::Io)?;
     if !head.starts_with(&MAGIC) {
         return Err(ShardError::Foreign);
     }
@@ -291,11 +273,7 @@ where
 {
     let found: u64 = get(input)?;
     if found != expected {
-        return Err(ShardError::Length {
-            field,
-            found,
-            expected,
-        });
+        return Err(ShardError::Length { field, found, expected });
     }
     let Ok(length) = usize::try_from(expected) else {
         return Err(ShardError::Invalid("too large for this machine"));
@@ -305,9 +283,7 @@ where
         // A block is an array too, once its own length is put before it.
         let block = BLOCK.min(length - array.len());
         let prefix = (block as u64).to_le_bytes();
-        array.append(&mut get::<Vec<T>>(
-            &mut prefix.as_slice().chain(&mut *input),
-        )?);
+        array.append(&mut get::<Vec<T>>(&mut prefix.as_slice().chain(&mut *input))?);
     }
     Ok(array)
 }
@@ -348,10 +324,7 @@ struct Summed<S> {
 
 impl<S> Summed<S> {
     fn new(stream: S) -> Self {
-        Self {
-            stream,
-            hasher: crc32fast::Hasher::new(),
-        }
+        Self { stream, hasher: crc32fast::Hasher::new() }
     }
 
     fn sum(&self) -> u32 {

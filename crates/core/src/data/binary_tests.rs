@@ -1,14 +1,7 @@
 use super::*;
 
 fn info() -> ShardInfo {
-    ShardInfo {
-        shard: 1,
-        of: 3,
-        first_row: 1,
-        stride: 3,
-        total_rows: 7,
-        zero_based: true,
-    }
+    ShardInfo { shard: 1, of: 3, first_row: 1, stride: 3, total_rows: 7, zero_based: true }
 }
 
 fn sample() -> (CsrMatrix, Vec<f64>) {
@@ -74,14 +67,7 @@ fn the_layout_is_that_of_bincode() {
     assert_eq!(encoded(), STORED);
     let shard = decoded(&STORED).unwrap();
     let (x, labels) = sample();
-    assert_eq!(
-        shard,
-        Shard {
-            info: info(),
-            x,
-            labels
-        }
-    );
+    assert_eq!(shard, Shard { info: info(), x, labels });
 }
 
 #[test]
@@ -100,10 +86,7 @@ fn every_cut_is_noticed() {
     let mut longer = bytes;
     longer.push(0);
     assert!(matches!(decoded(&longer), Err(ShardError::Size { .. })));
-    assert!(matches!(
-        decode(&mut &*longer, None),
-        Err(ShardError::Invalid(_))
-    ));
+    assert!(matches!(decode(&mut &*longer, None), Err(ShardError::Invalid(_))));
 }
 
 #[test]
@@ -173,10 +156,7 @@ fn arrays_of_many_blocks_round_trip() {
     for _ in &labels {
         x.push_row(&row, &values);
     }
-    let info = ShardInfo {
-        total_rows: 12,
-        ..info()
-    };
+    let info = ShardInfo { total_rows: 12, ..info() };
     let mut bytes = Vec::new();
     encode(&mut bytes, &info, &x, &labels).unwrap();
     let shard = decode(&mut &*bytes, None).unwrap();
@@ -188,21 +168,13 @@ fn files_are_replaced_whole() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("0.shard");
     std::fs::write(&path, "old").unwrap();
-    assert!(
-        read_shard(&path)
-            .unwrap_err()
-            .to_string()
-            .contains("0.shard")
-    );
+    assert!(read_shard(&path).unwrap_err().to_string().contains("0.shard"));
     let (x, labels) = sample();
     write_shard(&path, &info(), &x, &labels).unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), STORED);
     assert_eq!(read_shard(&path).unwrap().x, x);
     let summary = inspect_shard(&path).unwrap();
-    assert_eq!(
-        (summary.info, summary.rows, summary.cols, summary.nnz),
-        (info(), 2, 5, 2)
-    );
+    assert_eq!((summary.info, summary.rows, summary.cols, summary.nnz), (info(), 2, 5, 2));
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     let nowhere = dir.path().join("none").join("0.shard");
     let error = write_shard(&nowhere, &info(), &x, &labels).unwrap_err();

@@ -37,12 +37,7 @@ impl Default for CsrMatrix {
 impl CsrMatrix {
     /// An empty matrix with `cols` columns, to be filled by [`CsrMatrix::push_row`].
     pub fn new(cols: usize) -> Self {
-        Self {
-            offsets: vec![0],
-            indices: Vec::new(),
-            values: Vec::new(),
-            cols,
-        }
+        Self { offsets: vec![0], indices: Vec::new(), values: Vec::new(), cols }
     }
 
     /// An empty matrix with room for `rows` rows and `entries` entries.
@@ -50,12 +45,7 @@ impl CsrMatrix {
         let mut offsets = Vec::with_capacity(rows + 1);
         offsets.push(0);
         let (indices, values) = (Vec::with_capacity(entries), Vec::with_capacity(entries));
-        Self {
-            offsets,
-            indices,
-            values,
-            cols,
-        }
+        Self { offsets, indices, values, cols }
     }
 
     /// Number of rows.
@@ -82,10 +72,7 @@ impl CsrMatrix {
     #[inline]
     pub fn row(&self, i: usize) -> Row<'_> {
         let span = self.offsets[i]..self.offsets[i + 1];
-        Row {
-            indices: &self.indices[span.clone()],
-            values: &self.values[span],
-        }
+        Row { indices: &self.indices[span.clone()], values: &self.values[span] }
     }
 
     /// All rows in order.
@@ -123,8 +110,7 @@ impl CsrMatrix {
         let base = self.indices.len();
         self.indices.extend_from_slice(&other.indices);
         self.values.extend_from_slice(&other.values);
-        self.offsets
-            .extend(other.offsets[1..].iter().map(|o| o + base));
+        self.offsets.extend(other.offsets[1..].iter().map(|o| o + base));
         self.cols = self.cols.max(other.cols);
     }
 
@@ -205,12 +191,7 @@ impl CsrMatrix {
         debug_assert_eq!(offsets.first(), Some(&0));
         debug_assert_eq!(offsets.last(), Some(&indices.len()));
         debug_assert_eq!(indices.len(), values.len());
-        Self {
-            offsets,
-            indices,
-            values,
-            cols,
-        }
+        Self { offsets, indices, values, cols }
     }
 
     /// The values of row `i`, to be rescaled in place.
@@ -233,11 +214,7 @@ impl Row<'_> {
     /// `x'w`, summed in f64.
     #[inline]
     pub fn dot(&self, w: &[f64]) -> f64 {
-        self.indices
-            .iter()
-            .zip(self.values)
-            .map(|(&j, &v)| f64::from(v) * w[j as usize])
-            .sum()
+        self.indices.iter().zip(self.values).map(|(&j, &v)| f64::from(v) * w[j as usize]).sum()
     }
 
     /// `out += a x`.
@@ -251,9 +228,6 @@ impl Row<'_> {
     /// `||x||^2`.
     #[inline]
     pub fn norm_sq(&self) -> f64 {
-        self.values
-            .iter()
-            .map(|&v| f64::from(v) * f64::from(v))
-            .sum()
+        self.values.iter().map(|&v| f64::from(v) * f64::from(v)).sum()
     }
 }

@@ -141,10 +141,7 @@ pub enum ShardError {
     #[error("not a ddiht shard file")]
     Foreign,
     /// Written by another release.
-    #[error(
-        "shard format version {found}, this build reads version {}",
-        super::binary::VERSION
-    )]
+    #[error("shard format version {found}, this build reads version {}", super::binary::VERSION)]
     Version {
         /// The file's version.
         found: u32,

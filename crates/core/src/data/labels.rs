@@ -204,10 +204,9 @@ impl LabelMap {
     /// As [`LabelMap::from_counts`] where `rule` has made the labels, so that an error can name it.
     pub fn from_rule_counts(counts: &LabelCounts, rule: &LabelRule) -> Result<Self, DataError> {
         Self::from_counts(counts).map_err(|error| match error {
-            DataError::OneClass { label, .. } => DataError::OneSided {
-                rule: rule.clone(),
-                positive: label > 0.0,
-            },
+            DataError::OneClass { label, .. } => {
+                DataError::OneSided { rule: rule.clone(), positive: label > 0.0 }
+            }
             other => other,
         })
     }

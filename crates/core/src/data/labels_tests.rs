@@ -28,9 +28,7 @@ fn rules_parse_and_show_their_canonical_text() {
 
 #[test]
 fn other_texts_are_refused_with_help() {
-    for text in [
-        "", "x", ">=", ">=x", "=>7", "1,,2", "1,", "nan", "<inf", "!=3", "3-5", ">= 7,8",
-    ] {
+    for text in ["", "x", ">=", ">=x", "=>7", "1,,2", "1,", "nan", "<inf", "!=3", "3-5", ">= 7,8"] {
         let error = text.parse::<LabelRule>().unwrap_err();
         assert_eq!(error, RuleError(text.into()));
         assert!(error.to_string().contains("'>=7'"));
@@ -41,9 +39,7 @@ fn other_texts_are_refused_with_help() {
 fn rules_decide() {
     let positive = |text: &str| -> Vec<i32> {
         let rule = rule(text);
-        (1..=5)
-            .filter(|&l| rule.is_positive(f64::from(l)))
-            .collect()
+        (1..=5).filter(|&l| rule.is_positive(f64::from(l))).collect()
     };
     assert_eq!(positive(">=3"), [3, 4, 5]);
     assert_eq!(positive("<=3"), [1, 2, 3]);
@@ -68,51 +64,31 @@ fn usual_pairs_are_mapped() {
 #[test]
 fn one_class_is_an_error() {
     let error = map_labels(&mut [1.0, 1.0], None).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "all 2 rows have the label 1: a classifier needs two classes"
-    );
+    assert_eq!(error.to_string(), "all 2 rows have the label 1: a classifier needs two classes");
     let error = map_labels(&mut [1.0, 2.0], Some(&rule(">=7"))).unwrap_err();
     assert_eq!(
         error.to_string(),
         "--positive '>=7' makes every row negative: a classifier needs two classes"
     );
-    assert!(matches!(
-        map_labels(&mut [], None),
-        Err(DataError::NoLabels)
-    ));
+    assert!(matches!(map_labels(&mut [], None), Err(DataError::NoLabels)));
 }
 
 #[test]
 fn other_labels_are_named() {
-    let error = map_labels(&mut [3.0, 1.0, 2.5], None)
-        .unwrap_err()
-        .to_string();
+    let error = map_labels(&mut [3.0, 1.0, 2.5], None).unwrap_err().to_string();
     assert!(error.starts_with("the labels are 1, 2.5, 3: "), "{error}");
     assert!(error.contains("--positive"));
     let mut many: Vec<f64> = (0..1000).map(f64::from).collect();
     let error = map_labels(&mut many, None).unwrap_err().to_string();
-    assert!(
-        error.starts_with("the labels are 0, 1, 2, 3, 4, 5, 6, 7, ...: "),
-        "{error}"
-    );
-    assert!(matches!(
-        map_labels(&mut [3.0, 5.0], None),
-        Err(DataError::NotBinary { .. })
-    ));
+    assert!(error.starts_with("the labels are 0, 1, 2, 3, 4, 5, 6, 7, ...: "), "{error}");
+    assert!(matches!(map_labels(&mut [3.0, 5.0], None), Err(DataError::NotBinary { .. })));
 }
 
 #[test]
 fn a_rule_takes_any_labels() {
     let mut labels: Vec<f64> = (0..1000).map(f64::from).collect();
     let map = map_labels(&mut labels, Some(&rule("<500"))).unwrap();
-    assert_eq!(
-        map,
-        LabelMap {
-            negative: -1.0,
-            positive: 1.0
-        }
-    );
+    assert_eq!(map, LabelMap { negative: -1.0, positive: 1.0 });
     assert_eq!(labels.iter().sum::<f64>(), 0.0);
     let mut test = [3.0, 2000.0];
     apply_labels(&mut test, &map, Some(&rule("<500"))).unwrap();
@@ -137,15 +113,9 @@ fn counts_merge_over_shards() {
 
 #[test]
 fn unknown_labels_of_test_data_are_named() {
-    let map = LabelMap {
-        negative: 0.0,
-        positive: 1.0,
-    };
+    let map = LabelMap { negative: 0.0, positive: 1.0 };
     let error = apply_labels(&mut [1.0, -1.0], &map, None).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "row 2: label -1 is unknown, the model knows 0 and 1"
-    );
+    assert_eq!(error.to_string(), "row 2: label -1 is unknown, the model knows 0 and 1");
     let json = serde_json::to_string(&map).unwrap();
     assert_eq!(serde_json::from_str::<LabelMap>(&json).unwrap(), map);
 }

@@ -242,25 +242,16 @@ impl<'a> Cursor<'a> {
         } else if index + shift == last {
             LineErrorKind::Repeated { index }
         } else {
-            LineErrorKind::Descending {
-                index,
-                previous: last - shift,
-            }
+            LineErrorKind::Descending { index, previous: last - shift }
         };
-        LineError {
-            column: start + 1,
-            kind,
-        }
+        LineError { column: start + 1, kind }
     }
 
     #[cold]
     fn bad_value(&self, start: usize, from: usize, index: u32) -> LineError {
         let token = self.token(from);
         if token.is_empty() {
-            return LineError {
-                column: start + 1,
-                kind: LineErrorKind::ValueMissing { index },
-            };
+            return LineError { column: start + 1, kind: LineErrorKind::ValueMissing { index } };
         }
         // Digits that make an infinity are a number all the same; the words are not.
         match fast_float2::parse::<f32, _>(token) {
@@ -287,11 +278,7 @@ fn describe(start: usize, token: &[u8], kind: impl FnOnce(String) -> LineErrorKi
     let shown = shorten(token);
     LineError {
         column: start + 1,
-        kind: if binary {
-            LineErrorKind::Binary(shown)
-        } else {
-            kind(shown)
-        },
+        kind: if binary { LineErrorKind::Binary(shown) } else { kind(shown) },
     }
 }
 

@@ -26,10 +26,7 @@ fn token(text: &str) -> String {
 fn plain_lines() {
     assert_eq!(parse("+1 1:0.5 7:-2"), (1.0, vec![(1, 0.5), (7, -2.0)]));
     assert_eq!(parse("-1"), (-1.0, vec![]));
-    assert_eq!(
-        parse("  1e3\t2:+1e-2 \t3:.5 4:5. "),
-        (1000.0, vec![(2, 0.01), (3, 0.5), (4, 5.0)])
-    );
+    assert_eq!(parse("  1e3\t2:+1e-2 \t3:.5 4:5. "), (1000.0, vec![(2, 0.01), (3, 0.5), (4, 5.0)]));
     assert_eq!(parse("0 3:0 4:-0"), (0.0, vec![(3, 0.0), (4, -0.0)]));
 }
 
@@ -46,13 +43,7 @@ fn comments_blanks_line_ends_and_queries() {
         assert!(!is_row(blank.as_bytes()));
     }
     let expected = (1.0, vec![(2, 3.0)]);
-    for line in [
-        "1 2:3\r",
-        "1 2:3 # 9:x",
-        "1 2:3#x",
-        "1 qid:4 2:3",
-        "1\tqid:4\t2:3\t\r",
-    ] {
+    for line in ["1 2:3\r", "1 2:3 # 9:x", "1 2:3#x", "1 qid:4 2:3", "1\tqid:4\t2:3\t\r"] {
         assert_eq!(parse(line), expected, "{line:?}");
         assert!(is_row(line.as_bytes()));
     }
@@ -64,9 +55,7 @@ fn comments_blanks_line_ends_and_queries() {
 fn labels() {
     assert_eq!(fails("3:1 4:1"), (1, Kind::LabelMissing(token("3:1"))));
     assert_eq!(fails(" qid:1 4:1"), (2, Kind::LabelMissing(token("qid:1"))));
-    for bad in [
-        "yes", "nan", "inf", "-inf", "1e999", "1x", "1,2", "+-1", "++1", "+", ".",
-    ] {
+    for bad in ["yes", "nan", "inf", "-inf", "1e999", "1x", "1,2", "+-1", "++1", "+", "."] {
         let expected = Kind::BadLabel(token(bad));
         assert_eq!(fails(format!("{bad} 1:1")), (1, expected));
     }
@@ -83,27 +72,12 @@ fn indices() {
     assert_eq!(fails("1 -3:1"), (3, Kind::NegativeIndex(token("-3"))));
     assert_eq!(fails("1 0:1"), (3, Kind::IndexZero));
     assert!(Kind::IndexZero.to_string().contains("--zero-based"));
-    assert_eq!(
-        fails("1 5:1 4:1"),
-        (
-            7,
-            Kind::Descending {
-                index: 4,
-                previous: 5
-            }
-        )
-    );
+    assert_eq!(fails("1 5:1 4:1"), (7, Kind::Descending { index: 4, previous: 5 }));
     assert_eq!(fails("1 5:1  5:1"), (8, Kind::Repeated { index: 5 }));
     let zero = parse_with(b"1 0:1 0:1", true).unwrap_err();
     assert_eq!(zero.kind, Kind::Repeated { index: 0 });
     let down = parse_with(b"1 3:1 0:1", true).unwrap_err();
-    assert_eq!(
-        down.kind,
-        Kind::Descending {
-            index: 0,
-            previous: 3
-        }
-    );
+    assert_eq!(down.kind, Kind::Descending { index: 0, previous: 3 });
 }
 
 #[test]
@@ -112,12 +86,7 @@ fn index_limits() {
     assert_eq!(parse(&largest).1, vec![(MAX_INDEX, 1.0)]);
     let shifted = parse_with(largest.as_bytes(), true).unwrap().unwrap();
     assert_eq!(shifted.1, vec![(MAX_INDEX + 1, 1.0)]);
-    for large in [
-        "4294967294",
-        "4294967295",
-        "4294967296",
-        "99999999999999999999999999",
-    ] {
+    for large in ["4294967294", "4294967295", "4294967296", "99999999999999999999999999"] {
         let expected = Kind::IndexTooLarge(token(large));
         assert_eq!(fails(format!("1 {large}:1")), (3, expected));
     }
@@ -145,15 +114,9 @@ fn values() {
 #[test]
 fn binary_junk_is_shown_short_and_escaped() {
     let (column, kind) = fails(b"\x1f\x8b\x08\x00\x00\x00");
-    assert_eq!(
-        (column, kind),
-        (1, Kind::Binary(token("\\x1f\\x8b\\x08\\x00\\x00\\x00")))
-    );
+    assert_eq!((column, kind), (1, Kind::Binary(token("\\x1f\\x8b\\x08\\x00\\x00\\x00"))));
     let (column, kind) = fails(b"1 2:1 \x00\xff\x1b[31m");
-    assert_eq!(
-        (column, kind),
-        (7, Kind::Binary(token("\\x00\\xff\\x1b[31m")))
-    );
+    assert_eq!((column, kind), (7, Kind::Binary(token("\\x00\\xff\\x1b[31m"))));
     let (_, kind) = fails(b"1 3:1\r0");
     assert_eq!(kind, Kind::Binary(token("1\\r0")));
     let Kind::BadLabel(token) = fails("a".repeat(1000)).1 else {

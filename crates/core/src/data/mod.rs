@@ -11,6 +11,7 @@ pub mod prepare;
 pub mod reader;
 pub mod source;
 
+pub(crate) use atomic::write_atomically;
 pub use binary::{Shard, ShardInfo, ShardSummary, inspect_shard, read_shard, write_shard};
 pub use csr::{CsrMatrix, Row};
 pub use error::{DataError, ShardError};

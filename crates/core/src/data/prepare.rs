@@ -82,10 +82,7 @@ mod tests {
             assert_eq!(json, format!("\"{n}\""));
             assert_eq!(serde_json::from_str::<Normalize>(&json).unwrap(), n);
         }
-        assert_eq!(
-            "L1".parse::<Normalize>(),
-            Err(UnknownNormalize("L1".into()))
-        );
+        assert_eq!("L1".parse::<Normalize>(), Err(UnknownNormalize("L1".into())));
     }
 
     #[test]
@@ -111,10 +108,7 @@ mod tests {
         let mut alone = x.clone();
         Normalize::L2.apply(&mut x);
         assert!((1..x.rows()).all(|i| x.row(i).values == [1.0]));
-        let one = rayon::ThreadPoolBuilder::new()
-            .num_threads(1)
-            .build()
-            .unwrap();
+        let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         one.install(|| normalize_l2(&mut alone));
         assert_eq!(x, alone);
     }

@@ -114,10 +114,7 @@ impl<'a> Reader<'a> {
         if *self.zero_based.get_or_insert(zero_based) == zero_based {
             return Ok(());
         }
-        Err(DataError::MixedBase {
-            path: path.into(),
-            zero_based,
-        })
+        Err(DataError::MixedBase { path: path.into(), zero_based })
     }
 
     fn take_text(&mut self, source: Source) -> Result<(), DataError> {
@@ -151,11 +148,7 @@ impl<'a> Reader<'a> {
         for piece in &mut self.parsed {
             lines += piece.lines;
             if let Some(error) = piece.error.take() {
-                return Err(DataError::Line {
-                    path: path.into(),
-                    line: lines,
-                    error,
-                });
+                return Err(DataError::Line { path: path.into(), line: lines, error });
             }
             self.total_rows += piece.rows;
         }
@@ -314,11 +307,7 @@ fn first_rows(pieces: &[&[u8]], first_row: usize, options: &ReadOptions) -> Vec<
     if options.shard.is_none() {
         return vec![0; pieces.len()];
     }
-    let count = |text: &&[u8]| {
-        batch::lines(text)
-            .filter(|line| libsvm::is_row(line))
-            .count()
-    };
+    let count = |text: &&[u8]| batch::lines(text).filter(|line| libsvm::is_row(line)).count();
     let counts: Vec<usize> = pieces.par_iter().map(count).collect();
     counts
         .into_iter()

@@ -77,10 +77,7 @@ impl Source {
         }
         Self::open_file(path).map_err(|source| match source.kind() {
             io::ErrorKind::IsADirectory => DataError::Directory(path.into()),
-            _ => DataError::Open {
-                path: path.into(),
-                source,
-            },
+            _ => DataError::Open { path: path.into(), source },
         })
     }
 
@@ -136,11 +133,7 @@ impl Source {
             Some(format) if decoder && source.kind() == io::ErrorKind::UnexpectedEof => {
                 DataError::Truncated { path, format }
             }
-            Some(format) if decoder => DataError::Corrupt {
-                path,
-                format,
-                source,
-            },
+            Some(format) if decoder => DataError::Corrupt { path, format, source },
             _ => DataError::Read { path, source },
         }
     }

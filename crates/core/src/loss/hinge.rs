@@ -25,11 +25,7 @@ impl Loss for Hinge {
     #[inline]
     fn conjugate(self, a: f64, y: f64) -> f64 {
         let b = y * a;
-        if (-1.0..=0.0).contains(&b) {
-            b
-        } else {
-            f64::INFINITY
-        }
+        if (-1.0..=0.0).contains(&b) { b } else { f64::INFINITY }
     }
 
     #[inline]

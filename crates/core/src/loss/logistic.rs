@@ -27,11 +27,7 @@ impl Loss for Logistic {
     #[inline]
     fn value(self, z: f64, y: f64) -> f64 {
         let m = y * z;
-        if m >= 0.0 {
-            (-m).exp().ln_1p()
-        } else {
-            m.exp().ln_1p() - m
-        }
+        if m >= 0.0 { (-m).exp().ln_1p() } else { m.exp().ln_1p() - m }
     }
 
     #[inline]
@@ -47,11 +43,7 @@ impl Loss for Logistic {
     #[inline]
     fn conjugate(self, a: f64, y: f64) -> f64 {
         let b = y * a;
-        if (-1.0..=0.0).contains(&b) {
-            entropy(-b) + entropy(1.0 + b)
-        } else {
-            f64::INFINITY
-        }
+        if (-1.0..=0.0).contains(&b) { entropy(-b) + entropy(1.0 + b) } else { f64::INFINITY }
     }
 
     #[inline]
@@ -71,13 +63,10 @@ impl Loss for Logistic {
     fn coordinate_step(self, a: f64, z: f64, q: f64, y: f64) -> f64 {
         let (m, b) = (y * z, y * a);
         let (mut low, mut high) = (-m - q * (1.0 + b), -m - q * b);
-        let mut t = if b < 0.0 && b > -1.0 {
-            (-b / (1.0 + b)).ln()
-        } else {
-            (low + high) / 2.0
-        };
+        let mut t = if b < 0.0 && b > -1.0 { (-b / (1.0 + b)).ln() } else { (low + high) / 2.0 };
         t = t.clamp(low, high);
-        for _ in 0..60 {
+        let mut last_move = high - low;
+        for _ in 0..100 {
             let p = sigmoid(t);
             let f = t + m + q * (p + b);
             if f > 0.0 {
@@ -86,14 +75,13 @@ impl Loss for Logistic {
                 low = t;
             }
             let newton = t - f / (1.0 + q * p * (1.0 - p));
-            let next = if newton > low && newton < high {
-                newton
-            } else {
-                (low + high) / 2.0
-            };
-            let moved = (next - t).abs();
+            // Newton may swing between the flat ends of the sigmoid; a step that does not at least halve
+            // the last one is replaced by a bisection.
+            let trusted = newton > low && newton < high && (newton - t).abs() <= 0.5 * last_move;
+            let next = if trusted { newton } else { (low + high) / 2.0 };
+            last_move = (next - t).abs();
             t = next;
-            if moved <= 1e-12 * (1.0 + t.abs()) {
+            if last_move <= 1e-12 * (1.0 + t.abs()) {
                 break;
             }
         }

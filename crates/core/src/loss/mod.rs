@@ -108,13 +108,8 @@ macro_rules! with_loss {
 pub(crate) use with_loss;
 
 /// The names of [`LossKind`], as the command line and the model file spell them.
-pub const LOSS_NAMES: [&str; 5] = [
-    "hinge",
-    "squared-hinge",
-    "smoothed-hinge",
-    "logistic",
-    "squared",
-];
+pub const LOSS_NAMES: [&str; 5] =
+    ["hinge", "squared-hinge", "smoothed-hinge", "logistic", "squared"];
 
 impl LossKind {
     /// The loss called `name`; `gamma` is used by `smoothed-hinge` alone.

@@ -31,21 +31,13 @@ impl Loss for SmoothedHinge {
     #[inline]
     fn curvature(self, z: f64, y: f64) -> f64 {
         let short = 1.0 - y * z;
-        if short > 0.0 && short <= self.gamma {
-            1.0 / self.gamma
-        } else {
-            0.0
-        }
+        if short > 0.0 && short <= self.gamma { 1.0 / self.gamma } else { 0.0 }
     }
 
     #[inline]
     fn conjugate(self, a: f64, y: f64) -> f64 {
         let b = y * a;
-        if (-1.0..=0.0).contains(&b) {
-            b + self.gamma / 2.0 * b * b
-        } else {
-            f64::INFINITY
-        }
+        if (-1.0..=0.0).contains(&b) { b + self.gamma / 2.0 * b * b } else { f64::INFINITY }
     }
 
     #[inline]

@@ -26,11 +26,7 @@ impl Loss for SquaredHinge {
     #[inline]
     fn conjugate(self, a: f64, y: f64) -> f64 {
         let b = y * a;
-        if b <= 0.0 {
-            b + b * b / 4.0
-        } else {
-            f64::INFINITY
-        }
+        if b <= 0.0 { b + b * b / 4.0 } else { f64::INFINITY }
     }
 
     #[inline]

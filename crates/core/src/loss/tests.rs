@@ -13,11 +13,7 @@ const KINDS: [LossKind; 6] = [
 
 /// A target that suits the loss, from an arbitrary real.
 fn target(kind: LossKind, raw: f64) -> f64 {
-    if kind.is_classification() {
-        if raw < 0.0 { -1.0 } else { 1.0 }
-    } else {
-        raw
-    }
+    if kind.is_classification() { if raw < 0.0 { -1.0 } else { 1.0 } } else { raw }
 }
 
 /// `-l*(b) + z (b - a) - (q/2)(b - a)^2`, what the coordinate step maximises.
@@ -127,10 +123,7 @@ fn logistic_stays_finite_at_the_ends() {
         for q in [0.0, 1e-12, 1.0, 1e12] {
             for a in [-1.0, -0.5, 0.0] {
                 let b = Logistic.coordinate_step(a, z, q, 1.0);
-                assert!(
-                    Logistic.conjugate(b, 1.0).is_finite(),
-                    "z={z} q={q} a={a} b={b}"
-                );
+                assert!(Logistic.conjugate(b, 1.0).is_finite(), "z={z} q={q} a={a} b={b}");
             }
         }
     }

@@ -67,8 +67,7 @@ impl Shard {
         self.ahead.select(u.len(), spare, outside, &mut columns);
         columns.extend_from_slice(&self.active);
         columns.sort_unstable();
-        self.view
-            .restrict(&self.design, &self.facts.counts, &columns);
+        self.view.restrict(&self.design, &self.facts.counts, &columns);
     }
 
     fn run_passes(&mut self, round: u64) {
@@ -107,19 +106,12 @@ impl Shard {
     fn largest_unsent(&mut self) -> Sparse<f32> {
         let mut indices = Vec::new();
         let (u, held) = (&self.u, &self.held);
-        self.uplink.select(
-            u.len(),
-            self.job.uplink,
-            |j| (u[j] - held[j]).abs(),
-            &mut indices,
-        );
+        self.uplink.select(u.len(), self.job.uplink, |j| (u[j] - held[j]).abs(), &mut indices);
         if self.job.intercept {
             indices.insert(0, 0);
         }
-        let values: Vec<f32> = indices
-            .iter()
-            .map(|&j| (u[j as usize] - held[j as usize]) as f32)
-            .collect();
+        let values: Vec<f32> =
+            indices.iter().map(|&j| (u[j as usize] - held[j as usize]) as f32).collect();
         for (&j, &v) in indices.iter().zip(&values) {
             self.held[j as usize] += f64::from(v);
         }
@@ -133,11 +125,7 @@ impl Pass<'_> {
         for &i in order {
             let i = i as usize;
             let row = self.x.row(i);
-            let constant = if self.intercept {
-                cells[0]
-            } else {
-                Cell::default()
-            };
+            let constant = if self.intercept { cells[0] } else { Cell::default() };
             let (mut z, mut norm) = (constant.w, constant.theta);
             // S1: the score, and the curvature of D along this coordinate (M4).
             for (&j, &v) in row.indices.iter().zip(row.values) {

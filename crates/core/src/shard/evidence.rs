@@ -25,9 +25,8 @@ impl Shard {
     /// that owes anything to drift is not a proof.
     pub(crate) fn rebuild(&mut self) {
         let scale = self.scale();
-        let coefficients: Vec<f64> = (0..self.beta.len())
-            .map(|i| -scale * self.weight(i) * self.beta[i])
-            .collect();
+        let coefficients: Vec<f64> =
+            (0..self.beta.len()).map(|i| -scale * self.weight(i) * self.beta[i]).collect();
         self.u.fill(0.0);
         self.design.scatter(&coefficients, &mut self.u);
     }
@@ -35,9 +34,8 @@ impl Shard {
     /// How far any entry of a rebuilt `u` can be from its true value: a sum of n terms is off by at most
     /// `n eps sum |terms|`, and `sum |terms| <= max |alpha| max_j sum_i |x_ij| / (lambda N)`.
     pub(crate) fn rounding(&self) -> f64 {
-        let largest = (0..self.beta.len())
-            .map(|i| self.weight(i) * self.beta[i].abs())
-            .fold(0.0, f64::max);
+        let largest =
+            (0..self.beta.len()).map(|i| self.weight(i) * self.beta[i].abs()).fold(0.0, f64::max);
         let terms = (self.facts.longest + 16) as f64;
         terms * f64::EPSILON * largest * self.facts.largest_sum * self.scale()
     }

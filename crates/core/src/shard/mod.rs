@@ -108,6 +108,11 @@ impl Shard {
         self.weights.as_ref().map_or(1.0, |c| f64::from(c[i]))
     }
 
+    /// The sample weights, unless all are 1.
+    pub(crate) fn sample_weights(&self) -> Option<&[f32]> {
+        self.weights.as_deref()
+    }
+
     /// `1 / (lambda N)`.
     pub(crate) fn scale(&self) -> f64 {
         1.0 / (self.job.lambda * self.job.total_rows as f64)

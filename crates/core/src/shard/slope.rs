@@ -35,8 +35,7 @@ impl Shard {
     pub(super) fn slope(&mut self, probe: &Probe) -> Slope {
         let support = &probe.model.indices;
         if !self.view.covers(support) || self.view.len() > 2 * support.len() + 64 {
-            self.view
-                .restrict(&self.design, &self.facts.counts, support);
+            self.view.restrict(&self.design, &self.facts.counts, support);
         }
         let mut w = vec![0.0; self.view.len()];
         for (j, v) in probe.model.iter() {
@@ -46,41 +45,21 @@ impl Shard {
             .into_par_iter()
             .map(|rows| self.block_slope(probe, &w, rows))
             .collect();
-        let mut total = Partial {
-            loss: 0.0,
-            smoothed: 0.0,
-            gradient: vec![0.0; w.len()],
-        };
+        let mut total = Partial { loss: 0.0, smoothed: 0.0, gradient: vec![0.0; w.len()] };
         for part in parts {
             total.loss += part.loss;
             total.smoothed += part.smoothed;
-            total
-                .gradient
-                .iter_mut()
-                .zip(&part.gradient)
-                .for_each(|(t, p)| *t += p);
+            total.gradient.iter_mut().zip(&part.gradient).for_each(|(t, p)| *t += p);
         }
-        let gradient = support
-            .iter()
-            .map(|&j| total.gradient[self.view.position(j)] as f32)
-            .collect();
-        Slope {
-            loss: total.loss,
-            smoothed: total.smoothed,
-            gradient,
-        }
+        let gradient =
+            support.iter().map(|&j| total.gradient[self.view.position(j)] as f32).collect();
+        Slope { loss: total.loss, smoothed: total.smoothed, gradient }
     }
 
     fn block_slope(&self, probe: &Probe, w: &[f64], rows: std::ops::Range<usize>) -> Partial {
-        let smooth = probe
-            .smoothing
-            .map_or(self.job.loss, |width| self.job.loss.smoothed(width));
+        let smooth = probe.smoothing.map_or(self.job.loss, |width| self.job.loss.smoothed(width));
         let per_row = 1.0 / self.job.total_rows as f64;
-        let mut part = Partial {
-            loss: 0.0,
-            smoothed: 0.0,
-            gradient: vec![0.0; w.len()],
-        };
+        let mut part = Partial { loss: 0.0, smoothed: 0.0, gradient: vec![0.0; w.len()] };
         with_loss!(smooth, l => for i in rows {
             let row = self.view.row(&self.design, i);
             let constant = if self.job.intercept { w[0] } else { 0.0 };
@@ -109,56 +88,30 @@ impl Shard {
         }
         let gain = |j: usize| {
             let g = survey.gradient[j];
-            if outside[j] {
-                g * g / (survey.curvature[j] + floor)
-            } else {
-                0.0
-            }
+            if outside[j] { g * g / (survey.curvature[j] + floor) } else { 0.0 }
         };
         let mut indices = Vec::new();
         TopK::new().select(self.job.cols, count, gain, &mut indices);
-        let pick = |of: &[f64]| {
-            indices
-                .iter()
-                .map(|&j| of[j as usize] as f32)
-                .collect::<Vec<_>>()
-        };
+        let pick = |of: &[f64]| indices.iter().map(|&j| of[j as usize] as f32).collect::<Vec<_>>();
         let (values, curvature) = (pick(&survey.gradient), pick(&survey.curvature));
         self.survey = Some(survey);
-        Reply::Nominees {
-            gradient: Sparse { indices, values },
-            curvature,
-        }
+        Reply::Nominees { gradient: Sparse { indices, values }, curvature }
     }
 
     /// Exact gradient and curvature on `columns`, as found by the last nomination.
     pub(super) fn answer_survey(&mut self, columns: &[u32]) -> Reply {
         let Some(survey) = &self.survey else {
             let (gradient, curvature) = (vec![0.0; columns.len()], vec![0.0; columns.len()]);
-            return Reply::Survey {
-                gradient,
-                curvature,
-            };
+            return Reply::Survey { gradient, curvature };
         };
-        let gradient = columns
-            .iter()
-            .map(|&j| survey.gradient[j as usize])
-            .collect();
-        let curvature = columns
-            .iter()
-            .map(|&j| survey.curvature[j as usize] as f32)
-            .collect();
-        Reply::Survey {
-            gradient,
-            curvature,
-        }
+        let gradient = columns.iter().map(|&j| survey.gradient[j as usize]).collect();
+        let curvature = columns.iter().map(|&j| survey.curvature[j as usize] as f32).collect();
+        Reply::Survey { gradient, curvature }
     }
 
     fn survey_at(&self, probe: &Probe) -> Survey {
         let w = probe.model.to_dense(self.job.cols);
-        let smooth = probe
-            .smoothing
-            .map_or(self.job.loss, |width| self.job.loss.smoothed(width));
+        let smooth = probe.smoothing.map_or(self.job.loss, |width| self.job.loss.smoothed(width));
         let per_row = 1.0 / self.job.total_rows as f64;
         let slopes: Vec<(f64, f64)> = with_loss!(smooth, l => {
             (0..self.design.rows()).into_par_iter().with_min_len(256).map(|i| {
@@ -172,9 +125,6 @@ impl Shard {
         let mut curvature = vec![0.0; self.job.cols];
         self.design.scatter(&first, &mut gradient);
         self.design.scatter_squares(&second, &mut curvature);
-        Survey {
-            gradient,
-            curvature,
-        }
+        Survey { gradient, curvature }
     }
 }

@@ -24,18 +24,12 @@ pub(super) struct View {
 
 impl View {
     pub(super) fn new(cols: usize) -> Self {
-        Self {
-            columns: vec![0],
-            local: vec![0; cols],
-            compact: None,
-        }
+        Self { columns: vec![0], local: vec![0; cols], compact: None }
     }
 
     /// Whether every one of `support` is in the view.
     pub(super) fn covers(&self, support: &[u32]) -> bool {
-        support
-            .iter()
-            .all(|&j| j == 0 || self.local[j as usize] > 0)
+        support.iter().all(|&j| j == 0 || self.local[j as usize] > 0)
     }
 
     /// Restricts to `support` (ascending, with or without column 0).
@@ -45,16 +39,11 @@ impl View {
         }
         self.columns.clear();
         self.columns.push(0);
-        self.columns
-            .extend(support.iter().copied().filter(|&j| j > 0));
+        self.columns.extend(support.iter().copied().filter(|&j| j > 0));
         for (position, &j) in self.columns.iter().enumerate() {
             self.local[j as usize] = position as u32 + 1;
         }
-        let entries: usize = self
-            .columns
-            .iter()
-            .map(|&j| counts[j as usize] as usize)
-            .sum();
+        let entries: usize = self.columns.iter().map(|&j| counts[j as usize] as usize).sum();
         let bytes = entries * (size_of::<u32>() + size_of::<f32>());
         let worth_copying = bytes <= SMALL_COPY.max(design.matrix().bytes() * 2 / 5);
         self.compact = None;
@@ -71,11 +60,7 @@ impl View {
 
     /// Length of vectors indexed by [`View::row`].
     pub(super) fn len(&self) -> usize {
-        if self.compact.is_some() {
-            self.columns.len()
-        } else {
-            self.local.len()
-        }
+        if self.compact.is_some() { self.columns.len() } else { self.local.len() }
     }
 
     /// Where column `j` stands in such vectors; `j` must be in the view.

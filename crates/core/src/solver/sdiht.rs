@@ -97,9 +97,7 @@ impl Sdiht {
             let support = self.threshold(shard);
             w.fill(0.0);
             let local = local_factor(shard);
-            support
-                .iter()
-                .for_each(|&j| w[j as usize] = local * shard.dual().1[j as usize]);
+            support.iter().for_each(|&j| w[j as usize] = local * shard.dual().1[j as usize]);
         }
         self.report(loss, shard, loss_of_ws, step)
     }
@@ -137,11 +135,7 @@ impl Sdiht {
         let mut changes = vec![0.0; shard.design().rows()];
         for &i in &self.blocks[block] {
             let i = i as usize;
-            let (z, y, c) = (
-                shard.design().score(i, w),
-                shard.targets()[i],
-                shard.weight(i),
-            );
+            let (z, y, c) = (shard.design().score(i, w), shard.targets()[i], shard.weight(i));
             let b = shard.dual().0[i];
             let next = if self.settings.step == StepRule::Safe {
                 loss.coordinate_step(b, z, q * c, y)
@@ -166,8 +160,7 @@ impl Sdiht {
     fn threshold(&mut self, shard: &Shard) -> Vec<u32> {
         let u = shard.dual().1;
         let mut support = Vec::new();
-        self.top
-            .select(u.len(), shard.job().k, |j| u[j].abs(), &mut support);
+        self.top.select(u.len(), shard.job().k, |j| u[j].abs(), &mut support);
         if shard.job().intercept {
             support.insert(0, 0);
         }
@@ -216,11 +209,7 @@ impl Sdiht {
         let values = indices.iter().map(|&j| local * u[j as usize]).collect();
         let off = shard.rounding();
         let upper = |j: u32| (u[j as usize].abs() + off).powi(2);
-        let mut squares: Vec<f64> = indices
-            .iter()
-            .filter(|&&j| j > 0)
-            .map(|&j| upper(j))
-            .collect();
+        let mut squares: Vec<f64> = indices.iter().filter(|&&j| j > 0).map(|&j| upper(j)).collect();
         let constant = if shard.job().intercept { upper(0) } else { 0.0 };
         LocalModel {
             norm_sq: sum_of_largest(&mut squares, shard.job().k) + constant,
@@ -240,7 +229,5 @@ fn local_factor(shard: &Shard) -> f64 {
 fn total_loss<L: Loss>(loss: L, shard: &Shard, w: &[f64]) -> f64 {
     let scores = shard.design().scores(w);
     let weighted = scores.iter().zip(shard.targets()).enumerate();
-    weighted
-        .map(|(i, (&z, &y))| shard.weight(i) * loss.value(z, y))
-        .sum()
+    weighted.map(|(i, (&z, &y))| shard.weight(i) * loss.value(z, y)).sum()
 }

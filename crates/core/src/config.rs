@@ -1,0 +1,293 @@
+//! What a user can ask of a training run, and the checks that make it a valid request.
+//!
+//! | setting | default | range |
+//! |---|---|---|
+//! | `k` | none | at least 1; more than d means d |
+//! | `ridge` | lambda 1e-4 | positive and finite |
+//! | `loss` | squared-hinge | gamma positive and finite |
+//! | `workers` | 1 | at least 1 |
+//! | `uplink` | k | entries a shard may send in a round; one shard alone sends all |
+//! | `limits.gap` | 1e-3 | 0 or more, 0 switches off `gap` and `stalled` |
+//! | `step` | safe | positive and finite; `paper` needs a smooth loss |
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    coordinator::{Limits, Method},
+    data::{LabelRule, Normalize},
+    loss::LossKind,
+    round::Job,
+    solver::{SdihtSettings, StepRule},
+};
+
+/// The strength of the ridge, in one of two scalings.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum Ridge {
+    /// `lambda` itself.
+    Lambda(f64),
+    /// LIBLINEAR's C: `lambda = 1 / (C N)`.
+    C(f64),
+}
+
+/// The algorithms of this build.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Algorithm {
+    /// Dual phase, certificate and primal finish.
+    Exact,
+    /// Dual iterative hard thresholding on all rows at once.
+    Diht,
+    /// The same on random blocks of rows.
+    Sdiht,
+}
+
+/// How much of `u` a shard may send in a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Uplink {
+    /// k entries.
+    K,
+    /// 4k entries.
+    FourK,
+    /// All entries.
+    Full,
+}
+
+/// A request, not checked yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// The feature budget.
+    pub k: usize,
+    /// The loss.
+    pub loss: LossKind,
+    /// The ridge.
+    pub ridge: Ridge,
+    /// The algorithm.
+    pub algorithm: Algorithm,
+    /// Number of shards.
+    pub workers: usize,
+    /// Entries a shard may send.
+    pub uplink: Uplink,
+    /// beta_M of the report's average.
+    pub beta: f64,
+    /// Rows of a block of sdiht.
+    pub batch_size: usize,
+    /// Blocks a shard visits in a round of sdiht.
+    pub local_steps: usize,
+    /// Step of diht and sdiht.
+    pub step: StepRule,
+    /// When to stop.
+    pub limits: Limits,
+    /// Seed of every generator.
+    pub seed: u64,
+    /// Whether to add a constant feature.
+    pub intercept: bool,
+    /// Scaling of rows.
+    pub normalize: Normalize,
+    /// Which labels are the positive class.
+    pub positive: Option<LabelRule>,
+    /// Whether text numbers its features from 0.
+    pub zero_based: bool,
+}
+
+impl Config {
+    /// The defaults with a budget of `k` features.
+    pub fn new(k: usize) -> Self {
+        Self {
+            k,
+            loss: LossKind::SquaredHinge,
+            ridge: Ridge::Lambda(1e-4),
+            algorithm: Algorithm::Exact,
+            workers: 1,
+            uplink: Uplink::K,
+            beta: 1.0,
+            batch_size: 3000,
+            local_steps: 1,
+            step: StepRule::Safe,
+            limits: Limits { gap: 1e-3, rounds: None, time: None },
+            seed: 0,
+            intercept: true,
+            normalize: Normalize::None,
+            positive: None,
+            zero_based: false,
+        }
+    }
+
+    /// Checks everything that can be checked without data.
+    ///
+    /// # Errors
+    /// The first setting that is out of its range.
+    pub fn check(self) -> Result<ValidConfig, ConfigError> {
+        if self.k == 0 {
+            return Err(ConfigError::NoFeatures);
+        }
+        match self.ridge {
+            Ridge::Lambda(x) => positive("--lambda", x)?,
+            Ridge::C(x) => positive("--C", x)?,
+        }
+        if let LossKind::SmoothedHinge { gamma } = self.loss {
+            positive("--gamma", gamma)?;
+        }
+        if let StepRule::Fixed(x) = self.step {
+            positive("--step", x)?;
+        }
+        positive("--beta", self.beta)?;
+        at_least_one("--workers", self.workers)?;
+        at_least_one("--batch-size", self.batch_size)?;
+        at_least_one("--local-steps", self.local_steps)?;
+        if !(self.limits.gap >= 0.0 && self.limits.gap.is_finite()) {
+            return Err(ConfigError::Gap(self.limits.gap));
+        }
+        if self.limits.gap == 0.0 && self.limits.rounds.is_none() && self.limits.time.is_none() {
+            return Err(ConfigError::Endless);
+        }
+        if self.step == StepRule::Paper && self.loss.conjugate_curvature_min() == 0.0 {
+            return Err(ConfigError::PaperStep(self.loss));
+        }
+        if self.positive.is_some() && !self.loss.is_classification() {
+            return Err(ConfigError::PositiveForRegression);
+        }
+        Ok(ValidConfig(self))
+    }
+}
+
+fn positive(option: &'static str, value: f64) -> Result<(), ConfigError> {
+    if value > 0.0 && value.is_finite() {
+        Ok(())
+    } else {
+        Err(ConfigError::NotPositive { option, value })
+    }
+}
+
+fn at_least_one(option: &'static str, value: usize) -> Result<(), ConfigError> {
+    if value > 0 { Ok(()) } else { Err(ConfigError::Zero { option }) }
+}
+
+/// A request that makes sense.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ValidConfig(Config);
+
+/// Coordinate passes of a dual round where `lambda N` is below [`SMALL_RIDGE`]: there one pass leaves
+/// alpha far behind the selectors.
+const EXTRA_PASSES: usize = 3;
+const SMALL_RIDGE: f64 = 2.0;
+
+impl ValidConfig {
+    /// The settings.
+    pub fn get(&self) -> &Config {
+        &self.0
+    }
+
+    /// lambda, for a training set of `rows` rows.
+    pub fn lambda(&self, rows: usize) -> f64 {
+        match self.0.ridge {
+            Ridge::Lambda(x) => x,
+            Ridge::C(x) => 1.0 / (x * rows as f64),
+        }
+    }
+
+    /// The job for a training set of `rows` rows and `cols` columns (the reserved column 0 included).
+    pub fn job(&self, rows: usize, cols: usize) -> Job {
+        let config = &self.0;
+        let lambda = self.lambda(rows);
+        let k = config.k.min(cols.saturating_sub(1)).max(1);
+        let uplink = match config.uplink {
+            _ if config.workers == 1 => cols,
+            Uplink::K => k,
+            Uplink::FourK => 4 * k,
+            Uplink::Full => cols,
+        };
+        let small = lambda * rows as f64 <= SMALL_RIDGE;
+        Job {
+            loss: config.loss,
+            lambda,
+            k,
+            total_rows: rows,
+            cols,
+            intercept: config.intercept,
+            shards: config.workers,
+            uplink,
+            passes: if small { EXTRA_PASSES } else { 1 },
+            seed: config.seed,
+            sdiht: SdihtSettings {
+                batch: (config.algorithm == Algorithm::Sdiht).then_some(config.batch_size),
+                local_steps: config.local_steps,
+                step: config.step,
+            },
+        }
+    }
+
+    /// How the coordinator combines answers.
+    pub fn method(&self) -> Method {
+        match self.0.algorithm {
+            Algorithm::Exact => Method::Exact,
+            Algorithm::Diht | Algorithm::Sdiht => Method::Average { beta: self.0.beta },
+        }
+    }
+}
+
+/// Why a request makes no sense.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ConfigError {
+    /// k = 0
+    #[error("-k must be at least 1: it is the number of features the model may use")]
+    NoFeatures,
+    /// A number that must be positive is not.
+    #[error("{option} must be a positive number, not {value}")]
+    NotPositive {
+        /// The option.
+        option: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// A count that must be at least 1 is 0.
+    #[error("{option} must be at least 1")]
+    Zero {
+        /// The option.
+        option: &'static str,
+    },
+    /// A gap that is not a number of at least 0.
+    #[error("--gap must be 0 or a positive number, not {0}")]
+    Gap(f64),
+    /// Nothing would end the run.
+    #[error("--gap 0 switches off the stopping rules: give --rounds or --time as well")]
+    Endless,
+    /// `--step paper` where the theorem has none.
+    #[error(
+        "--step paper needs a smooth loss (its step divides by the curvature mu of the conjugate, which is 0 \
+         for {0}): use --step safe, or --loss smoothed-hinge"
+    )]
+    PaperStep(LossKind),
+    /// `--positive` with a regression loss.
+    #[error("--positive makes a classification task, but --loss squared is regression")]
+    PositiveForRegression,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_valid_and_bad_values_are_named() {
+        assert!(Config::new(5).check().is_ok());
+        assert_eq!(Config::new(0).check().unwrap_err(), ConfigError::NoFeatures);
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let config = Config { ridge: Ridge::Lambda(bad), ..Config::new(5) };
+            assert!(config.check().unwrap_err().to_string().contains("--lambda"));
+        }
+        let hinge = Config { loss: LossKind::Hinge, step: StepRule::Paper, ..Config::new(5) };
+        assert_eq!(hinge.check().unwrap_err(), ConfigError::PaperStep(LossKind::Hinge));
+        let limits = Limits { gap: 0.0, rounds: None, time: None };
+        assert_eq!(Config { limits, ..Config::new(5) }.check().unwrap_err(), ConfigError::Endless);
+    }
+
+    #[test]
+    fn c_is_liblinears() {
+        let config = Config { ridge: Ridge::C(4.0), ..Config::new(5) }.check().unwrap();
+        assert_eq!(config.lambda(100), 1.0 / 400.0);
+    }
+
+    #[test]
+    fn k_is_cut_to_the_dimension() {
+        assert_eq!(Config::new(50).check().unwrap().job(10, 8).k, 7);
+    }
+}

@@ -1,0 +1,283 @@
+//! The model file: JSON, self-describing, exact.
+
+use std::{
+    fs,
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    config::ValidConfig,
+    data::{LabelMap, LabelRule, Normalize, write_atomically},
+    loss::{LossKind, UnknownLoss},
+    round::Weights,
+};
+
+/// What the first field of a model file says.
+const FORMAT: &str = "ddiht-model";
+/// The version this build writes and reads.
+const VERSION: u32 = 1;
+/// A model file larger than this is not one: it would have more weights than there are feature numbers.
+const MOST_BYTES: u64 = 1 << 38;
+
+/// A trained model and how its data were prepared. `indices` are the feature numbers of the input file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Model {
+    format: String,
+    version: u32,
+    loss: String,
+    gamma: f64,
+    /// The feature budget it was trained with.
+    pub k: usize,
+    /// The ridge strength.
+    pub lambda: f64,
+    /// Features of the training data.
+    pub features: usize,
+    /// The labels for the classes -1 and +1; null for regression.
+    pub labels: Option<[f64; 2]>,
+    /// Which labels are the positive class.
+    pub positive: Option<LabelRule>,
+    /// Scaling of rows.
+    pub normalize: Normalize,
+    /// Weights of the classes -1 and +1 in training.
+    pub class_weight: [f64; 2],
+    /// Whether text numbers its features from 0.
+    pub zero_based: bool,
+    /// The weight of the constant feature; null without one.
+    pub intercept: Option<f64>,
+    indices: Vec<u32>,
+    weights: Vec<f64>,
+    /// P on the training data.
+    pub objective: f64,
+    /// The best bound, if the algorithm has one.
+    pub dual_bound: Option<f64>,
+    /// Rows of the training data.
+    pub rows: usize,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// What training found out, besides the weights.
+#[derive(Debug, Clone, Copy)]
+pub struct Outcome {
+    /// P on the training data.
+    pub objective: f64,
+    /// The best bound.
+    pub dual_bound: Option<f64>,
+    /// Rows of the training data.
+    pub rows: usize,
+    /// Features of the training data.
+    pub features: usize,
+    /// The classes of the training data; none for regression.
+    pub labels: Option<LabelMap>,
+}
+
+impl Model {
+    /// The model with these weights (column 0 is the intercept), as trained by `config`.
+    pub fn new(config: &ValidConfig, weights: &Weights, outcome: &Outcome) -> Self {
+        let settings = config.get();
+        let shift = u32::from(settings.zero_based);
+        let kept = weights.iter().filter(|&(j, w)| j > 0 && w != 0.0);
+        let (indices, values) = kept.map(|(j, w)| (j as u32 - shift, w)).unzip();
+        let constant = weights.iter().find(|&(j, _)| j == 0).map_or(0.0, |(_, w)| w);
+        let gamma =
+            if let LossKind::SmoothedHinge { gamma } = settings.loss { gamma } else { 0.25 };
+        Self {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            loss: settings.loss.name().to_owned(),
+            gamma,
+            k: settings.k.min(outcome.features),
+            lambda: config.lambda(outcome.rows),
+            features: outcome.features,
+            labels: outcome.labels.map(|map| [map.negative, map.positive]),
+            positive: settings.positive.clone(),
+            normalize: settings.normalize,
+            class_weight: [1.0, 1.0],
+            zero_based: settings.zero_based,
+            intercept: settings.intercept.then_some(constant),
+            indices,
+            weights: values,
+            objective: outcome.objective,
+            dual_bound: outcome.dual_bound,
+            rows: outcome.rows,
+            seed: settings.seed,
+        }
+    }
+
+    /// The loss it was trained for.
+    pub fn loss(&self) -> Result<LossKind, UnknownLoss> {
+        LossKind::from_name(&self.loss, self.gamma)
+    }
+
+    /// The classes, for a classification model.
+    pub fn label_map(&self) -> Option<LabelMap> {
+        self.labels.map(|[negative, positive]| LabelMap { negative, positive })
+    }
+
+    /// Feature numbers as in the input file, with their weights.
+    pub fn features(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
+        self.indices.iter().copied().zip(self.weights.iter().copied())
+    }
+
+    /// The weights by column; column 0 is the intercept.
+    pub fn columns(&self) -> Weights {
+        let shift = u32::from(self.zero_based);
+        let constant = self.intercept.map(|b| (0, b));
+        let entries = constant.into_iter().chain(self.features().map(|(j, w)| (j + shift, w)));
+        let (indices, values) = entries.unzip();
+        Weights { indices, values }
+    }
+
+    /// Non-zero weights, the intercept not counted.
+    pub fn nnz(&self) -> usize {
+        self.indices.len()
+    }
+
+    /// The file as text.
+    pub fn to_json(&self) -> Result<String, ModelError> {
+        let mut text =
+            serde_json::to_string(self).map_err(|source| ModelError::Encode { source })?;
+        text.push('\n');
+        Ok(text)
+    }
+
+    /// Writes the file whole or not at all.
+    pub fn save(&self, path: &Path) -> Result<(), ModelError> {
+        let text = self.to_json()?;
+        write_atomically(path, |out| out.write_all(text.as_bytes()))
+            .map_err(|source| ModelError::Write { path: path.to_owned(), source })
+    }
+
+    /// Reads and checks a file.
+    pub fn load(path: &Path) -> Result<Self, ModelError> {
+        let open = |source| ModelError::Open { path: path.to_owned(), source };
+        let size = fs::metadata(path).map_err(open)?.len();
+        if size > MOST_BYTES {
+            return Err(ModelError::Foreign { path: path.to_owned() });
+        }
+        let bytes = fs::read(path).map_err(open)?;
+        let model: Self = serde_json::from_slice(&bytes).map_err(|source| {
+            if bytes.starts_with(b"{\"format\":\"ddiht-model\"") {
+                ModelError::Damaged { path: path.to_owned(), source }
+            } else {
+                ModelError::Foreign { path: path.to_owned() }
+            }
+        })?;
+        model.validate().map_err(|why| ModelError::Invalid { path: path.to_owned(), why })?;
+        Ok(model)
+    }
+
+    fn validate(&self) -> Result<(), Flaw> {
+        let finite = |x: f64| x.is_finite();
+        if self.format != FORMAT {
+            return Err(Flaw::Format(self.format.clone()));
+        }
+        if self.version != VERSION {
+            return Err(Flaw::Version(self.version));
+        }
+        let loss = self.loss()?;
+        if loss.is_classification() != self.labels.is_some() {
+            return Err(Flaw::Labels);
+        }
+        if self.indices.len() != self.weights.len() || self.indices.len() > self.k {
+            return Err(Flaw::Lengths);
+        }
+        if !self.indices.windows(2).all(|p| p[0] < p[1]) {
+            return Err(Flaw::Order);
+        }
+        let (first, last) =
+            if self.zero_based { (0, self.features) } else { (1, self.features + 1) };
+        if !self.indices.iter().all(|&j| (first..last).contains(&(j as usize))) {
+            return Err(Flaw::Range);
+        }
+        if !self.weights.iter().copied().chain(self.intercept).all(finite) || !finite(self.lambda) {
+            return Err(Flaw::NotFinite);
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with the contents of a model file.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Flaw {
+    /// Another format.
+    #[error("its format is `{0}`")]
+    Format(String),
+    /// Another version.
+    #[error("its version is {0}, and this build reads version {VERSION}")]
+    Version(u32),
+    /// A loss this build does not know.
+    #[error(transparent)]
+    Loss(#[from] UnknownLoss),
+    /// Labels without classes or classes without labels.
+    #[error("its labels do not fit its loss")]
+    Labels,
+    /// Arrays of different length, or more weights than k.
+    #[error("`indices` and `weights` differ in length or have more than k entries")]
+    Lengths,
+    /// Indices out of order.
+    #[error("`indices` do not ascend")]
+    Order,
+    /// Indices out of range.
+    #[error("an index is larger than `features`")]
+    Range,
+    /// NaN or infinity.
+    #[error("a number is not finite")]
+    NotFinite,
+}
+
+/// Why a model could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    /// The file cannot be read.
+    #[error("cannot read the model {}: {source}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file cannot be written.
+    #[error("cannot write the model {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file is something else.
+    #[error("{} is not a ddiht model", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is cut off or altered.
+    #[error("the model {} is damaged: {source}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where the JSON breaks.
+        source: serde_json::Error,
+    },
+    /// The file is well-formed but makes no sense.
+    #[error("the model {} cannot be used: {why}", path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: Flaw,
+    },
+    /// The model cannot be written as JSON.
+    #[error("the model cannot be written as JSON: {source}")]
+    Encode {
+        /// What the encoder said.
+        source: serde_json::Error,
+    },
+}
+
+#[cfg(test)]
+#[path = "model_tests.rs"]
+mod tests;
