@@ -6,6 +6,11 @@ use super::Loss;
 #[derive(Debug, Clone, Copy)]
 pub struct Logistic;
 
+/// The probability of the class +1 that a logistic model gives to a score.
+pub fn probability(z: f64) -> f64 {
+    sigmoid(z)
+}
+
 /// `1 / (1 + e^-t)`.
 #[inline]
 fn sigmoid(t: f64) -> f64 {

@@ -15,7 +15,7 @@ use std::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
 
 pub use hinge::Hinge;
-pub use logistic::Logistic;
+pub use logistic::{Logistic, probability};
 pub use smoothed_hinge::SmoothedHinge;
 pub use squared::Squared;
 pub use squared_hinge::SquaredHinge;

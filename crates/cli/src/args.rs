@@ -1,0 +1,282 @@
+//! What can be typed. Nothing is decided here: [`crate::plan`] turns it into a checked request.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use ddiht_core::{
+    data::{LabelRule, Normalize},
+    loss::LOSS_NAMES,
+};
+
+use crate::plot::PlotArgs;
+
+/// Train linear models with at most k non-zero weights, with a proof of how good they are.
+#[derive(Debug, Parser)]
+#[command(name = "ddiht", version, about, max_term_width = 110, arg_required_else_help = true)]
+#[command(after_help = "Example: ddiht train data.svm -k 100 --model model.json")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Train(Box<TrainArgs>),
+    Predict(PredictArgs),
+    Eval(EvalArgs),
+    Inspect(InspectArgs),
+    #[command(subcommand)]
+    Synth(SynthCommand),
+    Shard(ShardArgs),
+    Plot(PlotArgs),
+}
+
+/// Train a model: read LIBSVM data, choose at most k features, print objective, bound and gap.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: ddiht train news.svm.xz -k 1000 --test news.t.svm.xz --model news.json"
+)]
+pub(crate) struct TrainArgs {
+    /// Training data: LIBSVM text (plain, .gz, .bz2, .xz, .zst) or shards; `-` is stdin
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) data: Vec<PathBuf>,
+
+    /// Most features the model may use
+    #[arg(short)]
+    pub(crate) k: usize,
+
+    /// Loss to minimise
+    #[arg(long, value_name = "L", default_value = "squared-hinge", value_parser = LOSS_NAMES)]
+    pub(crate) loss: String,
+
+    /// Width of the rounded corner of smoothed-hinge
+    #[arg(long, value_name = "G", default_value_t = 0.25)]
+    pub(crate) gamma: f64,
+
+    /// Strength of the ridge (lambda/2)||w||^2 [default: 1e-4]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    pub(crate) lambda: Option<f64>,
+
+    /// The same as LIBLINEAR's C: lambda = 1/(C N)
+    #[arg(long = "C", value_name = "X", conflicts_with = "lambda", allow_negative_numbers = true)]
+    pub(crate) c: Option<f64>,
+
+    /// Algorithm; auto is exact
+    #[arg(long, value_name = "A", value_enum, default_value_t = AlgorithmName::Auto)]
+    pub(crate) algorithm: AlgorithmName,
+
+    /// Data to measure the model on
+    #[arg(long, value_name = "DATA")]
+    pub(crate) test: Option<PathBuf>,
+
+    /// Where to write the model
+    #[arg(long, value_name = "FILE")]
+    pub(crate) model: Option<PathBuf>,
+
+    /// Where to write one JSON line a round
+    #[arg(long, value_name = "FILE")]
+    pub(crate) history: Option<PathBuf>,
+
+    /// Scale every row to length 1 (l2) or leave it (none)
+    #[arg(long, default_value_t = Normalize::None)]
+    pub(crate) normalize: Normalize,
+
+    /// Labels of the positive class, as '>=7', '<=10' or '3,5,9'
+    #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
+    pub(crate) positive: Option<LabelRule>,
+
+    /// Feature numbers of text data start at 0
+    #[arg(long)]
+    pub(crate) zero_based: bool,
+
+    /// Do not add a constant feature
+    #[arg(long)]
+    pub(crate) no_intercept: bool,
+
+    /// Number of shards the rows are cut into (row r goes to shard r mod M)
+    #[arg(long, value_name = "M", default_value_t = 1)]
+    pub(crate) workers: usize,
+
+    /// Entries a shard may send in a round; one shard alone sends all
+    #[arg(long, value_enum, default_value_t = UplinkName::K)]
+    pub(crate) uplink: UplinkName,
+
+    /// Factor of the averaged model (diht and sdiht with several workers)
+    #[arg(long, value_name = "B", default_value_t = 1.0)]
+    pub(crate) beta: f64,
+
+    /// Rows of a block of sdiht
+    #[arg(long, value_name = "B", default_value_t = 3000)]
+    pub(crate) batch_size: usize,
+
+    /// Blocks a shard visits in a round of sdiht
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub(crate) local_steps: usize,
+
+    /// Step of diht and sdiht: safe, paper, or a number
+    #[arg(long, value_name = "safe|paper|X", default_value = "safe")]
+    pub(crate) step: String,
+
+    /// Threads [default: all cores]
+    #[arg(long, value_name = "T")]
+    pub(crate) threads: Option<usize>,
+
+    /// Relative gap that is good enough; 0 runs to --rounds or --time
+    #[arg(long, value_name = "G", default_value_t = 1e-3, allow_negative_numbers = true)]
+    pub(crate) gap: f64,
+
+    /// Most dual rounds
+    #[arg(long, value_name = "R")]
+    pub(crate) rounds: Option<u64>,
+
+    /// Most training time, as 90s, 5m or 2h
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) time: Option<String>,
+
+    /// Seed of every random choice
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Print the summary as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// No progress and no notices
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AlgorithmName {
+    /// The best there is: exact
+    Auto,
+    /// Dual phase with certificate, then refit and exchange of features
+    Exact,
+    /// Dual iterative hard thresholding, all rows at once
+    Diht,
+    /// Stochastic dual iterative hard thresholding, by blocks of rows
+    Sdiht,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum UplinkName {
+    /// k entries
+    #[value(name = "k")]
+    K,
+    /// 4k entries
+    #[value(name = "4k")]
+    FourK,
+    /// All entries
+    Full,
+}
+
+/// Predict with a model: one line a row, the label (or score, or probability).
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ddiht predict model.json new.svm -o answers.txt")]
+pub(crate) struct PredictArgs {
+    /// The model file
+    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: PreparedData,
+    /// Where to write [default: stdout]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Print x'w in place of labels
+    #[arg(long, conflicts_with = "probabilities")]
+    pub(crate) scores: bool,
+    /// Print the probability of the positive class (logistic models)
+    #[arg(long)]
+    pub(crate) probabilities: bool,
+}
+
+/// Measure a model on data: objective, accuracy, AUC, F1 and more, or RMSE and R2.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ddiht eval model.json test.svm --json")]
+pub(crate) struct EvalArgs {
+    /// The model file
+    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: PreparedData,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Data for a model that knows how to prepare it.
+#[derive(Debug, Args)]
+pub(crate) struct PreparedData {
+    /// LIBSVM text (plain or compressed) or shards; `-` is stdin
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) data: Vec<PathBuf>,
+    /// Must be the model's own, which is applied anyway
+    #[arg(long)]
+    pub(crate) normalize: Option<Normalize>,
+    /// Must be the model's own, which is applied anyway
+    #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
+    pub(crate) positive: Option<LabelRule>,
+}
+
+/// Say what is in a model or a shard.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ddiht inspect model.json --top 20")]
+pub(crate) struct InspectArgs {
+    /// A model or a shard file
+    pub(crate) file: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Weights to show, largest first
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) top: usize,
+}
+
+/// Generate data.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SynthCommand {
+    Text(SynthTextArgs),
+}
+
+/// Text-like data: Zipf-distributed words, tf-idf weights, rows of length 1, two classes.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ddiht synth text -o text.svm --rows 20000 --features 47236")]
+pub(crate) struct SynthTextArgs {
+    /// Where to write; `-` is stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// Rows
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub(crate) rows: u64,
+    /// Features
+    #[arg(long, value_name = "D", default_value_t = 47_236)]
+    pub(crate) features: usize,
+    /// Average number of non-zeros in a row
+    #[arg(long, value_name = "X", default_value_t = 75.0)]
+    pub(crate) nonzeros: f64,
+    /// Features that decide the label
+    #[arg(long, value_name = "K", default_value_t = 1000)]
+    pub(crate) informative: usize,
+    /// Share of labels that are flipped
+    #[arg(long, value_name = "P", default_value_t = 0.05)]
+    pub(crate) noise: f64,
+    /// Seed of every random choice
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+}
+
+/// Cut data into binary shards that load in an instant.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ddiht shard data.svm.xz -n 8 -o shards")]
+pub(crate) struct ShardArgs {
+    /// LIBSVM text (plain or compressed); `-` is stdin
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) data: Vec<PathBuf>,
+    /// Number of shards (row r goes to shard r mod M)
+    #[arg(short = 'n', value_name = "M", default_value_t = 1)]
+    pub(crate) count: usize,
+    /// Directory to write to; it is made if need be
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: PathBuf,
+    /// Feature numbers start at 0
+    #[arg(long)]
+    pub(crate) zero_based: bool,
+}

@@ -1,0 +1,84 @@
+//! `ddiht eval`.
+
+use ddiht_core::{
+    evaluate::{Answers, Quality},
+    loss::{LossKind, probability},
+    metrics::{Classification, log_loss},
+};
+use serde::Serialize;
+
+use crate::{
+    args::EvalArgs,
+    failure::Failure,
+    input::{self, Labels},
+    output::{self, percent, table},
+};
+
+#[derive(Debug, Serialize)]
+struct Report {
+    objective: f64,
+    rows: usize,
+    #[serde(flatten)]
+    quality: Quality,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    log_loss: Option<f64>,
+}
+
+/// Measures as `args` say.
+pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
+    output::start_log(false);
+    let (model, loss) = input::load_model(&args.model)?;
+    let rows = input::prepared(&model, &args.data, Labels::Needed)?;
+    let weights = model.columns();
+    let answers = Answers::of(loss, &weights, rows);
+    let log_loss = if loss == LossKind::Logistic {
+        let chances: Vec<f64> = answers.scores.iter().map(|&z| probability(z)).collect();
+        Some(log_loss(&chances, &answers.targets)?)
+    } else {
+        None
+    };
+    let report = Report {
+        objective: answers.objective(&weights, model.lambda),
+        rows: answers.targets.len(),
+        quality: answers.quality(loss)?,
+        log_loss,
+    };
+    if !args.json {
+        return output::print(&text(&report));
+    }
+    let mut text = serde_json::to_string(&report).map_err(Failure::run)?;
+    text.push('\n');
+    output::print(&text)
+}
+
+fn text(report: &Report) -> String {
+    let mut facts =
+        vec![("rows", report.rows.to_string()), ("objective", format!("{:.8}", report.objective))];
+    match &report.quality {
+        Quality::Classes(c) => facts.extend(class_facts(c)),
+        Quality::Numbers(r) => {
+            facts.push(("RMSE", format!("{:.6}", r.rmse)));
+            facts.push(("R2", optional(r.r2)));
+        }
+    }
+    facts.extend(report.log_loss.map(|x| ("log-loss", format!("{x:.6}"))));
+    table(&facts)
+}
+
+fn class_facts(c: &Classification) -> Vec<(&'static str, String)> {
+    let confusion = &c.confusion;
+    vec![
+        ("accuracy", percent(c.accuracy)),
+        ("AUC", optional(c.auc)),
+        ("F1", format!("{:.4}", c.f1)),
+        ("precision", format!("{:.4}", c.precision)),
+        ("recall", format!("{:.4}", c.recall)),
+        ("PR-AUC", optional(c.pr_auc)),
+        ("true +/-", format!("{} / {}", confusion.tp, confusion.tn)),
+        ("false +/-", format!("{} / {}", confusion.fp, confusion.fn_)),
+    ]
+}
+
+fn optional(x: Option<f64>) -> String {
+    x.map_or_else(|| "-".to_owned(), |x| format!("{x:.4}"))
+}

@@ -1,0 +1,77 @@
+//! Data for a trained model: read, prepared the way the model was trained.
+
+use std::path::PathBuf;
+
+use ddiht_core::{
+    data::{self, Normalize, ReadOptions, apply_labels},
+    loss::LossKind,
+    model::Model,
+    shard::Rows,
+};
+
+use crate::{args::PreparedData, failure::Failure};
+
+/// A preparation that is not the model's.
+#[derive(Debug, thiserror::Error)]
+enum Mismatch {
+    #[error(
+        "the model was trained with --normalize {model}, which is applied by itself; {asked} was asked for"
+    )]
+    Normalize { model: Normalize, asked: Normalize },
+    #[error(
+        "the model's positive class is {model}, which is applied by itself; `{asked}` was asked for"
+    )]
+    Positive { model: String, asked: String },
+}
+
+/// What to do with the labels of the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Labels {
+    /// They must be the model's.
+    Needed,
+    /// They may be anything.
+    Ignored,
+}
+
+/// A model file and its loss.
+pub(crate) fn load_model(path: &std::path::Path) -> Result<(Model, LossKind), Failure> {
+    let model = Model::load(path)?;
+    let loss = model.loss().map_err(Failure::input)?;
+    Ok((model, loss))
+}
+
+/// Reads `data` for `model`, and checks what the call says about its preparation.
+pub(crate) fn prepared(
+    model: &Model,
+    data: &PreparedData,
+    labels: Labels,
+) -> Result<Rows, Failure> {
+    if let Some(asked) = data.normalize.filter(|&n| n != model.normalize) {
+        return Err(Failure::input(Mismatch::Normalize { model: model.normalize, asked }));
+    }
+    if let Some(asked) = data.positive.as_ref().filter(|&p| Some(p) != model.positive.as_ref()) {
+        let own = model.positive.as_ref();
+        let model = own.map_or_else(|| "its label".to_owned(), |rule| format!("`{rule}`"));
+        return Err(Failure::input(Mismatch::Positive { model, asked: asked.to_string() }));
+    }
+    read_for(model, &data.data, labels)
+}
+
+/// Reads rows for `model`; features it does not know are dropped and counted.
+pub(crate) fn read_for(model: &Model, paths: &[PathBuf], labels: Labels) -> Result<Rows, Failure> {
+    let options = ReadOptions {
+        zero_based: model.zero_based,
+        shard: None,
+        max_feature: Some(model.features as u32),
+    };
+    let mut raw = data::read(paths, &options)?;
+    if raw.dropped > 0 {
+        let features = model.features;
+        tracing::warn!("{} entries beyond feature {features} were dropped", raw.dropped);
+    }
+    if let (Labels::Needed, Some(map)) = (labels, model.label_map()) {
+        apply_labels(&mut raw.labels, &map, model.positive.as_ref())?;
+    }
+    model.normalize.apply(&mut raw.x);
+    Ok(Rows { x: raw.x, y: raw.labels, weights: None })
+}

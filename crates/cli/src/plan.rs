@@ -1,0 +1,145 @@
+//! From what was typed to a checked request.
+
+use std::{path::Path, time::Duration};
+
+use ddiht_core::{
+    config::{Algorithm, Config, Ridge, Uplink, ValidConfig},
+    coordinator::Limits,
+    loss::{LossKind, UnknownLoss},
+    solver::StepRule,
+};
+
+use crate::{
+    args::{AlgorithmName, TrainArgs, UplinkName},
+    failure::Failure,
+};
+
+/// An option whose text makes no sense.
+#[derive(Debug, thiserror::Error)]
+enum BadOption {
+    #[error("--time takes a number with a unit, as 90s, 5m or 2h, not `{0}`")]
+    Time(String),
+    #[error("--step takes safe, paper or a positive number, not `{0}`")]
+    Step(String),
+    #[error(transparent)]
+    Loss(#[from] UnknownLoss),
+    #[error("--threads must be at least 1")]
+    Threads,
+    #[error("cannot write {what} to {path}: there is no directory {directory}")]
+    NoDirectory { what: &'static str, path: String, directory: String },
+    #[error("cannot write {what} to {path}: it is a directory")]
+    IsDirectory { what: &'static str, path: String },
+    #[error("the threads could not be started: {0}")]
+    Pool(#[from] rayon::ThreadPoolBuildError),
+}
+
+/// The request of `ddiht train`.
+pub(crate) fn config(args: &TrainArgs) -> Result<ValidConfig, Failure> {
+    let time = args.time.as_deref().map(duration).transpose().map_err(Failure::input)?;
+    let config = Config {
+        k: args.k,
+        loss: LossKind::from_name(&args.loss, args.gamma).map_err(Failure::input)?,
+        ridge: match (args.lambda, args.c) {
+            (_, Some(c)) => Ridge::C(c),
+            (lambda, None) => Ridge::Lambda(lambda.unwrap_or(1e-4)),
+        },
+        algorithm: match args.algorithm {
+            AlgorithmName::Auto | AlgorithmName::Exact => Algorithm::Exact,
+            AlgorithmName::Diht => Algorithm::Diht,
+            AlgorithmName::Sdiht => Algorithm::Sdiht,
+        },
+        workers: args.workers,
+        uplink: match args.uplink {
+            UplinkName::K => Uplink::K,
+            UplinkName::FourK => Uplink::FourK,
+            UplinkName::Full => Uplink::Full,
+        },
+        beta: args.beta,
+        batch_size: args.batch_size,
+        local_steps: args.local_steps,
+        step: step(&args.step).map_err(Failure::input)?,
+        limits: Limits { gap: args.gap, rounds: args.rounds, time },
+        seed: args.seed,
+        intercept: !args.no_intercept,
+        normalize: args.normalize,
+        positive: args.positive.clone(),
+        zero_based: args.zero_based,
+    };
+    Ok(config.check()?)
+}
+
+fn step(text: &str) -> Result<StepRule, BadOption> {
+    match text {
+        "safe" => Ok(StepRule::Safe),
+        "paper" => Ok(StepRule::Paper),
+        number => {
+            number.parse().map(StepRule::Fixed).map_err(|_| BadOption::Step(number.to_owned()))
+        }
+    }
+}
+
+/// `90s`, `5m`, `2h`, `1.5h`, `500ms`; a bare number is seconds.
+fn duration(text: &str) -> Result<Duration, BadOption> {
+    let bad = || BadOption::Time(text.to_owned());
+    let unit_at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(unit_at);
+    let seconds = match unit {
+        "ms" => 1e-3,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        "d" => 86400.0,
+        _ => return Err(bad()),
+    };
+    let value: f64 = number.trim().parse().map_err(|_| bad())?;
+    Duration::try_from_secs_f64(value * seconds).map_err(|_| bad())
+}
+
+/// Starts the threads every parallel loop uses.
+pub(crate) fn use_threads(threads: Option<usize>) -> Result<(), Failure> {
+    let Some(threads) = threads else { return Ok(()) };
+    if threads == 0 {
+        return Err(Failure::input(BadOption::Threads));
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+    pool.map_err(|error| Failure::run(BadOption::Pool(error)))
+}
+
+/// Refuses an output file that cannot be written before any time is spent on it.
+pub(crate) fn check_output(what: &'static str, path: Option<&Path>) -> Result<(), Failure> {
+    let Some(path) = path else { return Ok(()) };
+    let name = path.display().to_string();
+    if path.is_dir() {
+        return Err(Failure::input(BadOption::IsDirectory { what, path: name }));
+    }
+    match path.parent() {
+        Some(directory) if directory != Path::new("") && !directory.is_dir() => {
+            let directory = directory.display().to_string();
+            Err(Failure::input(BadOption::NoDirectory { what, path: name, directory }))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        assert_eq!(duration("90s").unwrap(), Duration::from_secs(90));
+        assert_eq!(duration("1.5h").unwrap(), Duration::from_secs(5400));
+        assert_eq!(duration("250ms").unwrap(), Duration::from_millis(250));
+        assert_eq!(duration("7").unwrap(), Duration::from_secs(7));
+        for bad in ["", "s", "-5s", "5 fortnights", "1e400s", "nan"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn steps() {
+        assert_eq!(step("safe").unwrap(), StepRule::Safe);
+        assert_eq!(step("0.5").unwrap(), StepRule::Fixed(0.5));
+        assert!(step("fast").is_err());
+    }
+}

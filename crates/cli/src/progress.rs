@@ -1,0 +1,139 @@
+//! Progress of a run: a line that updates itself on a terminal, log lines elsewhere.
+
+use std::{
+    io::{self, IsTerminal},
+    process,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use ddiht_core::{coordinator::Tally, local::Host};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::{history::History, output::percent};
+
+/// Time between log lines where there is no terminal.
+const LOG_EVERY: Duration = Duration::from_secs(2);
+
+/// The process around a run: its clock, its signals, and who wants to know.
+pub(crate) struct Console {
+    start: Instant,
+    signals: Arc<AtomicUsize>,
+    bar: Option<ProgressBar>,
+    quiet: bool,
+    last_log: Duration,
+    history: Option<History>,
+    /// The first error of the history file; the run goes on without it.
+    pub(crate) history_error: Option<io::Error>,
+}
+
+impl Console {
+    /// Starts the clock and listens for Ctrl-C and SIGTERM: the first asks the run to end with its best
+    /// model, the second ends the process at once.
+    pub(crate) fn start(quiet: bool, history: Option<History>) -> Self {
+        let signals = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&signals);
+        let listening = ctrlc::set_handler(move || {
+            if count.fetch_add(1, Ordering::SeqCst) > 0 {
+                process::exit(130);
+            }
+            eprintln!("\nddiht: ending with the best model so far; once more to end at once");
+        });
+        if let Err(error) = listening {
+            tracing::warn!("signals cannot be caught: {error}");
+        }
+        let show = !quiet && io::stderr().is_terminal();
+        Self {
+            start: Instant::now(),
+            signals,
+            bar: show.then(bar),
+            quiet,
+            last_log: Duration::ZERO,
+            history,
+            history_error: None,
+        }
+    }
+
+    /// Restarts the clock: loading is not training.
+    pub(crate) fn restart_clock(&mut self) {
+        self.start = Instant::now();
+    }
+
+    /// Takes the progress line away.
+    pub(crate) fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn write_history(&mut self, tally: &Tally, times: &[Duration]) {
+        let written = self.history.as_mut().map_or(Ok(()), |history| history.add(tally, times));
+        if let Err(error) = written {
+            self.history = None;
+            self.history_error = Some(error);
+        }
+    }
+}
+
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(120));
+    bar
+}
+
+/// `round 120 dual  P 0.441331  bound 0.440027  gap 0.2955 %  ETA 3 s`
+fn line(tally: &Tally) -> String {
+    let objective = tally.objective();
+    let number = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), |x| format!("{x:.6}"));
+    let eta = remaining(tally).map_or_else(String::new, |left| format!("  ETA {left:.0} s"));
+    format!(
+        "round {} {:<7}  P {}  bound {}  gap {}{eta}",
+        tally.rounds,
+        tally.step,
+        number(objective.is_finite().then_some(objective)),
+        number(tally.bound()),
+        tally.gap().map_or_else(|| "-".to_owned(), percent),
+    )
+}
+
+/// Seconds until a limit of the run, where it has one.
+fn remaining(tally: &Tally) -> Option<f64> {
+    let elapsed = tally.elapsed.as_secs_f64();
+    let by_time = tally.limits().time.map(|limit| (limit.as_secs_f64() - elapsed).max(0.0));
+    let by_rounds = tally.limits().rounds.filter(|_| tally.main_rounds > 0).map(|limit| {
+        let left = limit.saturating_sub(tally.main_rounds) as f64;
+        left * elapsed / tally.main_rounds as f64
+    });
+    match (by_time, by_rounds) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+impl Host for Console {
+    fn elapsed(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    fn interrupted(&self) -> bool {
+        self.signals.load(Ordering::SeqCst) > 0
+    }
+
+    fn report(&mut self, tally: &Tally, times: &[Duration]) {
+        self.write_history(tally, times);
+        match &self.bar {
+            Some(bar) => bar.set_message(line(tally)),
+            None if !self.quiet && tally.elapsed >= self.last_log + LOG_EVERY => {
+                self.last_log = tally.elapsed;
+                tracing::info!("{:6.1} s  {}", tally.elapsed.as_secs_f64(), line(tally));
+            }
+            None => {}
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! `ddiht shard`.
+
+use std::{fs, io, path::PathBuf};
+
+use ddiht_core::data::{self, ReadOptions, ShardInfo, write_shard};
+
+use crate::{args::ShardArgs, failure::Failure, output};
+
+#[derive(Debug, thiserror::Error)]
+enum ShardingError {
+    #[error("-n must be at least 1")]
+    NoShards,
+    #[error("cannot make the directory {}: {source}", path.display())]
+    Directory { path: PathBuf, source: io::Error },
+}
+
+/// Cuts data into shard files `shard-00000-of-00008.ddiht`.
+pub(crate) fn run(args: &ShardArgs) -> Result<(), Failure> {
+    output::start_log(false);
+    if args.count == 0 {
+        return Err(Failure::input(ShardingError::NoShards));
+    }
+    let raw = data::read(
+        &args.data,
+        &ReadOptions { zero_based: args.zero_based, ..ReadOptions::default() },
+    )?;
+    fs::create_dir_all(&args.output).map_err(|source| {
+        Failure::run(ShardingError::Directory { path: args.output.clone(), source })
+    })?;
+    let count = args.count;
+    for shard in 0..count {
+        let info = ShardInfo {
+            shard: shard as u64,
+            of: count as u64,
+            first_row: shard as u64,
+            stride: count as u64,
+            total_rows: raw.total_rows as u64,
+            zero_based: raw.zero_based,
+        };
+        let x = raw.x.select(|r| r % count == shard);
+        let labels: Vec<f64> = raw.labels.iter().skip(shard).step_by(count).copied().collect();
+        let path = args.output.join(format!("shard-{shard:05}-of-{count:05}.ddiht"));
+        write_shard(&path, &info, &x, &labels)?;
+        tracing::info!("{}: {} rows, {} entries", path.display(), x.rows(), x.nnz());
+    }
+    Ok(())
+}

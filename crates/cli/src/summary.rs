@@ -1,0 +1,130 @@
+//! The summary of a run: one JSON object, or the same facts as a short table.
+
+use ddiht_core::{
+    coordinator::{Stopped, relative_gap},
+    evaluate::Quality,
+    train::Trained,
+};
+use serde::Serialize;
+
+use crate::{
+    history::Bytes,
+    output::{percent, table},
+};
+
+/// How long the parts of a run took.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct Seconds {
+    pub(crate) load: f64,
+    pub(crate) train: f64,
+    pub(crate) total: f64,
+}
+
+/// The two measures of the summary.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Measures {
+    Classes { accuracy: f64, auc: Option<f64> },
+    Numbers { rmse: f64, r2: Option<f64> },
+}
+
+impl From<&Quality> for Measures {
+    fn from(quality: &Quality) -> Self {
+        match quality {
+            Quality::Classes(c) => Self::Classes { accuracy: c.accuracy, auc: c.auc },
+            Quality::Numbers(r) => Self::Numbers { rmse: r.rmse, r2: r.r2 },
+        }
+    }
+}
+
+impl std::fmt::Display for Measures {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let optional = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), |x| format!("{x:.4}"));
+        match *self {
+            Self::Classes { accuracy, auc } => {
+                write!(f, "accuracy {}, AUC {}", percent(accuracy), optional(auc))
+            }
+            Self::Numbers { rmse, r2 } => write!(f, "RMSE {rmse:.6}, R2 {}", optional(r2)),
+        }
+    }
+}
+
+/// What `train` prints.
+#[derive(Debug, Serialize)]
+pub(crate) struct Summary {
+    objective: f64,
+    dual_bound: Option<f64>,
+    gap: Option<f64>,
+    nnz: usize,
+    rows: usize,
+    features: usize,
+    rounds: u64,
+    passes: f64,
+    seconds: Seconds,
+    train: Measures,
+    test: Option<Measures>,
+    bytes: Bytes,
+    stopped: Stopped,
+    selected: Option<Vec<usize>>,
+}
+
+impl Summary {
+    pub(crate) fn new(
+        trained: &Trained,
+        seconds: Seconds,
+        train: Measures,
+        test: Option<Measures>,
+    ) -> Self {
+        let model = &trained.model;
+        Self {
+            objective: model.objective,
+            dual_bound: model.dual_bound,
+            gap: model.dual_bound.map(|bound| relative_gap(model.objective, bound)),
+            nnz: model.nnz(),
+            rows: model.rows,
+            features: model.features,
+            rounds: trained.tally.rounds,
+            passes: trained.tally.passes,
+            seconds,
+            train,
+            test,
+            bytes: Bytes::default(),
+            stopped: trained.stopped,
+            selected: None,
+        }
+    }
+
+    /// The table for people.
+    pub(crate) fn text(&self) -> String {
+        let none = || "-".to_owned();
+        let stopped = match self.stopped {
+            Stopped::Gap => "the gap asked for was reached",
+            Stopped::Rounds => "the rounds were used up",
+            Stopped::Time => "the time was used up",
+            Stopped::Stalled => "neither model nor bound improved any more",
+            Stopped::Interrupted => "it was interrupted",
+        };
+        let Seconds { load, train, total } = self.seconds;
+        let proof = self.gap.map_or_else(
+            || "no bound from this algorithm".to_owned(),
+            |gap| {
+                format!(
+                    "no model with as few features is more than {} better",
+                    percent(gap.max(0.0))
+                )
+            },
+        );
+        table(&[
+            ("objective", format!("{:.8}", self.objective)),
+            ("bound", self.dual_bound.map_or_else(none, |d| format!("{d:.8}"))),
+            ("gap", format!("{} ({proof})", self.gap.map_or_else(none, percent))),
+            ("features", format!("{} of {}", self.nnz, self.features)),
+            ("rows", self.rows.to_string()),
+            ("train", self.train.to_string()),
+            ("test", self.test.map_or_else(none, |m| m.to_string())),
+            ("rounds", format!("{} ({:.0} passes over the data)", self.rounds, self.passes)),
+            ("seconds", format!("{train:.2} to train, {load:.2} to load, {total:.2} in all")),
+            ("stopped", format!("because {stopped}")),
+        ])
+    }
+}
