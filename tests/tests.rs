@@ -2,6 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+mod cli;
+mod files;
+mod input;
 mod matrix;
+mod quality;
 mod reference;
+mod stopping;
 mod util;
