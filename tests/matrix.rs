@@ -6,8 +6,8 @@
 //! DDIHT_DATA=<directory> cargo test --release --test tests -- --ignored --nocapture matrix::
 //! ```
 //!
-//! `DDIHT_SETS`, `DDIHT_LOSSES`, `DDIHT_LAMBDAS` and `DDIHT_KS` (comma-separated) choose a part of it, and
-//! `DDIHT_TABLE` names a file to which every row is appended as it comes.
+//! `DDIHT_SETS`, `DDIHT_LOSSES`, `DDIHT_LAMBDAS` and `DDIHT_KS` (comma-separated) choose a part of it,
+//! `DDIHT_PATIENCE` bounds each reference in seconds, and `DDIHT_TABLE` names a file to which every row is appended as it comes.
 
 use std::{fs::OpenOptions, io::Write, path::PathBuf, time::Duration};
 
@@ -74,7 +74,8 @@ fn no_reference_is_better() {
             let positive = positive.filter(|_| loss != "squared");
             let data = Data::load(path, &loss, positive, *l2);
             for lambda in choice("DDIHT_LAMBDAS", "1e-3,1e-4,1e-5") {
-                let patience = Duration::from_secs(60);
+                let patience = choice("DDIHT_PATIENCE", "60")[0].parse().unwrap();
+                let patience = Duration::from_secs(patience);
                 let refs = References::new(&data, &loss, lambda.parse().unwrap(), patience);
                 for k in choice("DDIHT_KS", "10,100,1000") {
                     let best = refs.run(k.parse().unwrap());

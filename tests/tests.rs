@@ -8,5 +8,6 @@ mod input;
 mod matrix;
 mod quality;
 mod reference;
+mod regression;
 mod stopping;
 mod util;

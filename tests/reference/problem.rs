@@ -114,7 +114,8 @@ impl Problem<'_> {
         let mut s = scaled(&r);
         let mut p = s.clone();
         let mut energy = dot(&r, &s);
-        let enough = 1e-10 * energy;
+        // Rough is enough: the next Newton step mends it.
+        let enough = 1e-4 * energy;
         for _ in 0..500 {
             if energy <= enough || energy == 0.0 || Instant::now() >= deadline {
                 break;
