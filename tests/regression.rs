@@ -3,9 +3,12 @@
 //! A test that is ignored describes a fault that is known and not yet mended: take the mark away with the
 //! fault.
 
-use std::{fs, path::PathBuf};
+use std::{fs, path::PathBuf, time::Duration};
 
-use crate::util::{Place, ddiht, json, number, ok, output, read_lines};
+use crate::{
+    reference::{Data, References},
+    util::{Place, ddiht, json, number, ok, output, read_lines},
+};
 
 #[test]
 #[ignore = "known fault: the help of synth has no example"]
@@ -65,6 +68,36 @@ fn a_model_does_not_replace_a_pipe() {
     assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
 }
 
+/// Every loss is at least 0, and so is every objective: a bound below 0 says less than nothing.
+#[test]
+#[ignore = "known fault: the bound is below 0 where the dual phase did not get going"]
+fn a_bound_is_never_negative() {
+    let place = Place::new();
+    let data = place.write("a.svm", "+1 1:1e38 2:1\n-1 1:-1e38 3:2\n+1 2:3e38\n");
+    for loss in ["hinge", "smoothed-hinge", "squared-hinge", "logistic", "squared"] {
+        let (mut train, _) = place.train(&data, 2, "m.json");
+        let summary = json(train.args(["--loss", loss]));
+        assert!(number(&summary, "dual_bound") >= 0.0, "{loss}: {summary}");
+        assert!(number(&summary, "gap") <= 1.0, "{loss}: {summary}");
+    }
+}
+
+/// With every feature allowed the problem is convex, and a plain solver is accurate.
+#[test]
+#[ignore = "known fault: a run that ends by gap is not refitted, so a plain ridge solver is better"]
+fn all_features_are_as_good_as_ridge() {
+    let place = Place::new();
+    let data = place.synth("a.svm", 2000, 100);
+    let rows = Data::load(&data, "squared-hinge", None, false);
+    for lambda in [1e-3, 1e-4, 1e-5] {
+        let refs = References::new(&rows, "squared-hinge", lambda, Duration::from_secs(10));
+        let (mut train, _) = place.train(&data, 100, "m.json");
+        let summary = json(train.args(["--no-intercept", "--lambda", &lambda.to_string()]));
+        let (ours, best) = (number(&summary, "objective"), refs.run(100)[0]);
+        assert!(ours <= best.objective * (1.0 + 1e-6), "lambda {lambda}: {ours} but {best:?}");
+    }
+}
+
 /// Columns of very different scale: the model of all zeros was returned.
 #[test]
 #[ignore = "known fault: columns scaled by 10^-3..10^3 end in a model of zeros"]
@@ -74,13 +107,17 @@ fn scaled_columns_are_trained_on() {
     let text = fs::read_to_string(&data).unwrap();
     let scaled: Vec<String> = text.lines().map(scale).collect();
     let data = place.write("scaled.svm", scaled.join("\n"));
-    for lambda in ["1e-3", "1e-4", "1e-5"] {
-        for k in [100, 400] {
+    let rows = Data::load(&data, "squared-hinge", None, false);
+    for lambda in [1e-3, 1e-4, 1e-5] {
+        let refs = References::new(&rows, "squared-hinge", lambda, Duration::from_secs(10));
+        for k in [10, 100, 400] {
             let (mut train, _) = place.train(&data, k, "m.json");
-            let summary = json(train.args(["--no-intercept", "--lambda", lambda]));
+            let summary = json(train.args(["--no-intercept", "--lambda", &lambda.to_string()]));
             let objective = number(&summary, "objective");
-            assert!(objective < 0.6, "lambda {lambda}, k {k}: {objective}");
             assert!(number(&summary, "dual_bound") <= objective);
+            let best = refs.run(k)[0];
+            let what = format!("lambda {lambda}, k {k}: {objective} but {best:?}");
+            assert!(objective <= best.objective * (1.0 + 1e-6), "{what}");
         }
     }
 }
