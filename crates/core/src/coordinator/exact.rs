@@ -1,7 +1,10 @@
 //! `exact`, the default (M5, M7, M10): a dual phase for the bound and a first support, then the primal
 //! finish for the model.
 
-use crate::round::{Directive, Evidence, Probe, Reply, Weights};
+use crate::{
+    round::{Directive, Evidence, Probe, Reply, Weights},
+    threshold::top_k,
+};
 
 use super::{
     Next,
@@ -16,6 +19,9 @@ use super::{
 const CERTIFY_EVERY: u64 = 20;
 /// Share of the time limit the dual phase may use before the finish has its turn.
 const DUAL_SHARE: f64 = 0.5;
+
+/// Times k, the columns of the widest start of the finish.
+const WIDE: usize = 8;
 
 #[derive(Debug, Clone)]
 enum Phase {
@@ -169,7 +175,8 @@ impl Exact {
         if self.score > self.empty_objective {
             model.values.fill(0.0);
         }
-        let (finish, directive) = Finish::new(model, tally);
+        let wide = top_k(self.dual.u(), tally.job().k.saturating_mul(WIDE));
+        let (finish, directive) = Finish::new(model, wide, tally);
         self.phase = Phase::Finishing(Box::new(finish));
         Next::Ask(directive)
     }

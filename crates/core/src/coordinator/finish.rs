@@ -1,7 +1,7 @@
 //! The primal finish of `exact` (M10): searches from several starts, then a refit to the end.
 //!
 //! The first start is the support of the dual phase. Where the data are small enough that a search costs
-//! little, an empty start follows, and then *kicks*: some features of the best fit are taken out, may not
+//! little, an empty start and a wide one follow, and then *kicks*: some features of the best fit are taken out, may not
 //! come back at once, and the search goes on from there. All of it is counted in entries visited, never in
 //! seconds, so the result is the same on every machine.
 
@@ -67,18 +67,22 @@ pub(super) enum Step {
 }
 
 impl Finish {
-    /// Begins with the model of the dual phase.
-    pub(super) fn new(model: Weights, tally: &Tally) -> (Self, Directive) {
+    /// Begins with the model of the dual phase; `wide` is a larger support to be pruned.
+    pub(super) fn new(model: Weights, wide: Vec<u32>, tally: &Tally) -> (Self, Directive) {
         let job = tally.job();
         let size = job.k / 4;
-        let empty = Weights {
-            indices: job.intercept.then_some(0).into_iter().collect(),
-            values: job.intercept.then_some(0.0).into_iter().collect(),
+        let zeros = |indices: Vec<u32>| Start {
+            model: Weights { values: vec![0.0; indices.len()], indices },
+            size,
+            banned: Vec::new(),
         };
+        let constant = job.intercept.then_some(0);
+        let empty = zeros(constant.into_iter().collect());
+        let wide = zeros(constant.into_iter().chain(wide).collect());
         let first = Start { model, size, banned: Vec::new() };
         let (search, ask) = Exchange::new(first, tally);
         let this = Self {
-            starts: VecDeque::from([Start { model: empty, size, banned: Vec::new() }]),
+            starts: VecDeque::from([empty, wide]),
             stage: Stage::Searching(Box::new(search)),
             best: None,
             curvature: Vec::new(),
@@ -93,7 +97,7 @@ impl Finish {
 
     /// Only the last refits, on the support of `model`.
     pub(super) fn polish_only(model: Weights, tally: &Tally) -> (Self, Directive) {
-        let (mut this, _) = Self::new(Weights::default(), tally);
+        let (mut this, _) = Self::new(Weights::default(), Vec::new(), tally);
         this.curvature = vec![1.0; model.indices.len()];
         let directive = this.begin_polish(model, tally);
         (this, directive)

@@ -23,6 +23,11 @@ impl Loss for Hinge {
     }
 
     #[inline]
+    fn model_curvature(self, z: f64, y: f64) -> f64 {
+        corner_curvature(1.0 - y * z, 1.0)
+    }
+
+    #[inline]
     fn conjugate(self, a: f64, y: f64) -> f64 {
         let b = y * a;
         if (-1.0..=0.0).contains(&b) { b } else { f64::INFINITY }
@@ -71,4 +76,10 @@ impl Loss for Hinge {
     fn conjugate_curvature_max(self) -> Option<f64> {
         Some(0.0)
     }
+}
+
+/// The curvature of a hinge whose corner is rounded over `width`, `short` below the margin of 1.
+#[inline]
+pub(super) fn corner_curvature(short: f64, width: f64) -> f64 {
+    if short > 0.0 && short <= width { 1.0 / width } else { 0.0 }
 }

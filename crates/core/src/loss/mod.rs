@@ -31,6 +31,12 @@ pub trait Loss: Copy + Send + Sync {
     /// The (generalised) second derivative of `l` in `z`.
     fn curvature(self, z: f64, y: f64) -> f64;
 
+    /// A curvature for models of `l` over steps of order 1 in the margin; [`Loss::curvature`] unless that is
+    /// concentrated near a corner and says little about such steps.
+    fn model_curvature(self, z: f64, y: f64) -> f64 {
+        self.curvature(z, y)
+    }
+
     /// `l*(a)`; infinite outside its domain.
     fn conjugate(self, a: f64, y: f64) -> f64;
 

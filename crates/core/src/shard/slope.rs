@@ -116,7 +116,7 @@ impl Shard {
         let slopes: Vec<(f64, f64)> = with_loss!(smooth, l => {
             (0..self.design.rows()).into_par_iter().with_min_len(256).map(|i| {
                 let (z, y, c) = (self.design.score(i, &w), self.y[i], self.weight(i) * per_row);
-                (c * l.derivative(z, y), c * l.curvature(z, y))
+                (c * l.derivative(z, y), c * l.model_curvature(z, y))
             }).collect()
         });
         let first: Vec<f64> = slopes.iter().map(|s| s.0).collect();
