@@ -14,8 +14,8 @@ EQUAL = 1e-4
 L1_BAR = 0.92
 CONVEX_HEADER = ["data", "loss", "P ours", "P LIBLINEAR", "difference", "gap", "s ours", "s LIBLINEAR",
                  "equal"]
-L1_HEADER = ["data", "lambda", "P ours", "P l1 + refit", "ratio", "features ours", "features l1", "s ours",
-             "s l1", "ratio at most 0.92"]
+L1_HEADER = ["data", "lambda", "P ours", "P l1 + refit", "ratio", "bound / P l1", "features ours",
+             "features l1", "s ours", "s l1", "ratio at most 0.92"]
 TABLE_HEADER = ["data", "loss", "objective", "bound", "gap", "non-zeros", "seconds",
                 "l1 + refit: objective", "non-zeros", "seconds"]
 
@@ -84,16 +84,19 @@ def convex_row(arguments: argparse.Namespace, data: Dataset, loss: str) -> dict:
 
 
 def l1(arguments: argparse.Namespace) -> int:
-    """k = 1000 against what people do today; the bar holds at lambda = 1e-5."""
+    """k = 1000 against what people do today; the bar holds at lambda = 1e-5.
+
+    No model with k features can have a ratio below "bound / P l1": it is the proved bound over theirs.
+    """
     rows = []
-    for data in datasets(arguments, ["imdb", "ng20"]):
+    for data in datasets(arguments, ["imdb", "imdb-tfidf", "ng20"]):
         search = peer.search_l1(data, K, arguments.l1_tolerance)
         for ridge in (1e-5, 1e-4):
             rows.append(sparse_row(arguments, data, "squared-hinge", ridge, search))
             print(rows[-1], flush=True)
     lines = [
         [r["data"], f"{r['lambda']:g}", f"{r['objective']:.6f}", f"{r['peer_objective']:.6f}",
-         f"{r['ratio']:.4f}", str(r["nnz"]), str(r["peer_nnz"]), f"{r['seconds']:.2f}",
+         f"{r['ratio']:.4f}", f"{r['least_ratio']:.4f}", str(r["nnz"]), str(r["peer_nnz"]), f"{r['seconds']:.2f}",
          f"{r['peer_seconds']:.2f}", verdict(r)]
         for r in rows
     ]
@@ -106,6 +109,8 @@ def verdict(row: dict) -> str:
     """The last column of the l1 summary."""
     if row["lambda"] != 1e-5:
         return "no bar"
+    if row["least_ratio"] > L1_BAR:
+        return "NO: proved impossible"
     return "yes" if below_bar(row) else "NO"
 
 
@@ -136,6 +141,7 @@ def sparse_row(
         "peer_nnz": len(search.support),
         "peer_seconds": search.seconds + fit.seconds,
         "ratio": p / fit.objective,
+        "least_ratio": run.summary["dual_bound"] / fit.objective,
         "peer": f"train -s 5 -c {search.c:.10g} -e {arguments.l1_tolerance:g} ({search.fits} fits), "
                 f"then train {fit.option}",
         "command": run.command,

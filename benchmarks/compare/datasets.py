@@ -1,11 +1,14 @@
 """The data sets as `ddiht` sees them: f32 values, rows scaled like its own, labels -1 and +1."""
 
 import lzma
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
+
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
@@ -16,9 +19,12 @@ class Source:
     file: str
     at_least: float | None = None
     unit_rows: bool = False
+    tf_idf: bool = False
 
     def options(self) -> list[str]:
         """The same preparation in the words of `ddiht train`."""
+        if self.tf_idf:
+            return []
         positive = ["--positive", f">={self.at_least:g}"] if self.at_least is not None else []
         return positive + (["--normalize", "l2"] if self.unit_rows else [])
 
@@ -26,6 +32,7 @@ class Source:
 SOURCES = [
     Source("reuters", "reuters21578_acq_train.svm.xz"),
     Source("imdb", "imdb_bow_train.svm.xz", at_least=7, unit_rows=True),
+    Source("imdb-tfidf", "imdb_bow_train.svm.xz", at_least=7, unit_rows=True, tf_idf=True),
     Source("ng20", "ng20_bin_bigram_train.svm.xz"),
 ]
 
@@ -36,6 +43,7 @@ class Dataset:
 
     source: Source
     path: Path
+    shown_path: str
     x: sparse.csr_matrix
     y: np.ndarray
 
@@ -54,10 +62,13 @@ def load(source: Source, directory: Path) -> Dataset:
     """Read and prepare a file."""
     path = directory / source.file
     labels, x = parse(lzma.decompress(path.read_bytes()))
+    if source.tf_idf:
+        weigh_words(x)
     if source.unit_rows:
         scale_rows(x)
     positive = labels > 0 if source.at_least is None else labels >= source.at_least
-    return Dataset(source, path, x, np.where(positive, 1.0, -1.0))
+    data = Dataset(source, path, f"$DDIHT_DATA/{source.file}", x, np.where(positive, 1.0, -1.0))
+    return write(data) if source.tf_idf else data
 
 
 def parse(text: bytes) -> tuple[np.ndarray, sparse.csr_matrix]:
@@ -85,3 +96,22 @@ def scale_rows(x: sparse.csr_matrix) -> None:
     norms = np.sqrt(np.asarray(x.multiply(x).sum(axis=1)).ravel())
     norms[norms == 0.0] = 1.0
     x.data[:] = (x.data / np.repeat(norms, np.diff(x.indptr))).astype(np.float32)
+
+
+def weigh_words(x: sparse.csr_matrix) -> None:
+    """Counts to (1 + ln count) ln(N / rows with the word)."""
+    rows_with = np.maximum(np.bincount(x.indices, minlength=x.shape[1]), 1)
+    x.data[:] = (1.0 + np.log(x.data)) * np.log(x.shape[0] / rows_with)[x.indices]
+
+
+def write(data: Dataset) -> Dataset:
+    """The same data in a file of its own, for a preparation that `ddiht` does not do itself."""
+    path = ROOT / "target" / "benchmarks-data" / f"{data.source.name}.svm"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        for i, label in enumerate(data.y):
+            span = slice(data.x.indptr[i], data.x.indptr[i + 1])
+            entries = zip(data.x.indices[span].tolist(), data.x.data[span].tolist())
+            words = " ".join(f"{j + 1}:{v:.9g}" for j, v in entries)
+            file.write(f"{label:+g} {words}\n")
+    return replace(data, path=path, shown_path=str(path.relative_to(ROOT)))

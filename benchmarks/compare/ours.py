@@ -29,7 +29,7 @@ def train(program: Path, data: Dataset, k: int, loss: str, ridge: float, extra: 
         call = [program, "train", data.path, *options, "--quiet", "--model", model]
         done = subprocess.run(call, check=True, stdout=subprocess.PIPE, text=True)
         w = read_model(model, data.features)
-    command = " ".join(["ddiht train", f"$DDIHT_DATA/{data.source.file}", *map(quoted, options)])
+    command = " ".join(["ddiht train", data.shown_path, *map(quoted, options)])
     return Run(json.loads(done.stdout), w, command)
 
 

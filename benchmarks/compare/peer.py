@@ -6,7 +6,7 @@ the hinge and for the squared hinge alike (LIBLINEAR does not halve the square).
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from liblinear.liblinearutil import problem, train
@@ -16,7 +16,9 @@ from datasets import Dataset
 from objective import objective
 
 DUAL_SOLVER = {"squared-hinge": 1, "hinge": 3}
+# A change of the objective, relative, that ends the tightening of -e.
 STABLE = 1e-6
+STABLE_REFIT = 1e-8
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,8 @@ def weights(model) -> np.ndarray:
     return w if model.label[0] > 0 else -w
 
 
-def converge(data: Dataset, loss: str, ridge: float) -> Fit:
-    """Tighten -e by tens until the objective moves by less than 1e-6 of itself."""
+def converge(data: Dataset, loss: str, ridge: float, stable: float = STABLE) -> Fit:
+    """Tighten -e by tens until the objective moves by less than `stable` of itself."""
     start = time.perf_counter()
     task = problem(data.y, data.x)
     c = 1.0 / (ridge * data.rows)
@@ -55,7 +57,7 @@ def converge(data: Dataset, loss: str, ridge: float) -> Fit:
         option = f"-s {DUAL_SOLVER[loss]} -c {c:.17g} -e 1e-{exponent}"
         w = weights(train(task, option + " -q"))
         now = objective(data, w, loss, ridge)
-        if abs(before - now) <= STABLE * now:
+        if abs(before - now) <= stable * now:
             break
         before = now
     return Fit(w, now, time.perf_counter() - start, option)
@@ -95,4 +97,4 @@ def next_c(low: float | None, high: float | None) -> float:
 def refit(data: Dataset, support: np.ndarray, loss: str, ridge: float) -> Fit:
     """The ridge model on these columns alone, converged."""
     restricted = sparse.csr_matrix(data.x[:, support])
-    return converge(Dataset(data.source, data.path, restricted, data.y), loss, ridge)
+    return converge(replace(data, x=restricted), loss, ridge, STABLE_REFIT)
