@@ -4,6 +4,7 @@ LIBLINEAR minimises ||w||^2/2 + C sum_i l_i. Our P divided by lambda is the same
 the hinge and for the squared hinge alike (LIBLINEAR does not halve the square).
 """
 
+import ctypes
 import math
 import time
 from dataclasses import dataclass, replace
@@ -41,8 +42,11 @@ class Search:
     fits: int
 
 
-def weights(model) -> np.ndarray:
+def fit(task: problem, option: str) -> np.ndarray:
     """The weights in the sense of label +1 (LIBLINEAR's is that of the first row)."""
+    # LIBLINEAR visits features in the order of the C library's generator: the same for every fit.
+    ctypes.CDLL(None).srand(1)
+    model = train(task, f"{option} -q")
     w = np.ctypeslib.as_array(model.w, (model.nr_feature,)).copy()
     return w if model.label[0] > 0 else -w
 
@@ -55,7 +59,7 @@ def converge(data: Dataset, loss: str, ridge: float, stable: float = STABLE) -> 
     before = math.inf
     for exponent in range(1, 12):
         option = f"-s {DUAL_SOLVER[loss]} -c {c:.17g} -e 1e-{exponent}"
-        w = weights(train(task, option + " -q"))
+        w = fit(task, option)
         now = objective(data, w, loss, ridge)
         if abs(before - now) <= stable * now:
             break
@@ -71,7 +75,7 @@ def search_l1(data: Dataset, k: int, tolerance: float) -> Search:
     low, high = None, None
     c = 1.0
     while fits < 60 and (low is None or high is None or high / low > 1.0 + 1e-7):
-        support = np.flatnonzero(weights(train(task, f"-s 5 -c {c:.17g} -e {tolerance:g} -q")))
+        support = np.flatnonzero(fit(task, f"-s 5 -c {c:.17g} -e {tolerance:g}"))
         fits += 1
         if len(support) <= k:
             low = c
