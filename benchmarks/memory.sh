@@ -25,6 +25,8 @@ trap 'rm -rf "$work"' EXIT
 data=$work/text.svm
 run=benchmarks/runs/$(date +%F)-memory
 mkdir -p "$run"
+memory=$(awk '/MemTotal/ { printf "%.0f GiB", $2 / 2^20 }' /proc/meminfo)
+version="$(git describe --always --dirty), $(rustc --version)"
 
 "$ddiht" synth text --rows "$rows" -o "$data"
 bytes=$(stat -c %s "$data")
@@ -51,8 +53,8 @@ done
 } >"$run/summary.md"
 {
     printf '# Peak memory on a file of 1 GB\n\n'
-    printf -- '- ddiht: %s, %s\n' "$(git describe --always --dirty)" "$(rustc --version)"
-    printf -- '- machine: %s cores, %s, %s\n\n' "$(nproc)" "$(awk '/MemTotal/ { printf "%.0f GiB", $2 / 2^20 }' /proc/meminfo)" "$(uname -s)"
+    printf -- '- ddiht: %s\n' "$version"
+    printf -- '- machine: %s cores, %s, %s\n\n' "$(nproc)" "$memory" "$(uname -s)"
     printf '```\nbash benchmarks/memory.sh %s\n' "$*"
     printf 'ddiht synth text --rows %s -o text.svm\n' "$rows"
     printf 'ddiht train text.svm -k %s --gap 0 --rounds 10 --time 120s --json\n' "$@"

@@ -12,6 +12,7 @@ from objective import objective
 K = 1000
 EQUAL = 1e-4
 L1_BAR = 0.92
+L1_BAR_RIDGE = 1e-5
 CONVEX_HEADER = ["data", "loss", "P ours", "P LIBLINEAR", "difference", "gap", "s ours", "s LIBLINEAR",
                  "equal"]
 L1_HEADER = ["data", "lambda", "P ours", "P l1 + refit", "ratio", "bound / P l1", "features ours",
@@ -38,6 +39,7 @@ def finish(arguments: argparse.Namespace, title: str, rows: list[dict], summary:
     """Record a run, and print its summary."""
     commands = [f"python3 benchmarks/liblinear.py {arguments.comparison}"]
     commands += [row["command"] for row in rows]
+    commands += [row["bound_command"] for row in rows if row.get("bound_command")]
     directory = record.write(arguments.name or arguments.comparison, title, rows, summary, commands)
     print(f"{summary}\nrecorded in {directory.relative_to(record.ROOT)}")
 
@@ -95,8 +97,11 @@ def l1(arguments: argparse.Namespace) -> int:
     rows = []
     for data in datasets(arguments, ["imdb", "imdb-tfidf", "ng20"]):
         search = peer.search_l1(data, K, arguments.l1_tolerance)
-        for ridge in (1e-5, 1e-4):
-            rows.append(sparse_row(arguments, data, "squared-hinge", ridge, search))
+        for ridge in (L1_BAR_RIDGE, 1e-4):
+            row = sparse_row(arguments, data, "squared-hinge", ridge, search)
+            if ridge == L1_BAR_RIDGE and not below_bar(row):
+                row |= sharper_bound(arguments, data, row)
+            rows.append(row)
     lines = [
         [r["data"], f"{r['lambda']:g}", f"{r['objective']:.6f}", f"{r['peer_objective']:.6f}",
          f"{r['ratio']:.4f}", f"{r['least_ratio']:.4f}", str(r["nnz"]), str(r["peer_nnz"]), f"{r['seconds']:.2f}",
@@ -105,12 +110,20 @@ def l1(arguments: argparse.Namespace) -> int:
     ]
     finish(arguments, "k = 1000 against LIBLINEAR -s 5 searched to k and refitted", rows,
            record.markdown(L1_HEADER, lines))
-    return 0 if all(below_bar(r) for r in rows if r["lambda"] == 1e-5) else 1
+    return 0 if all(below_bar(r) for r in rows if r["lambda"] == L1_BAR_RIDGE) else 1
+
+
+def sharper_bound(arguments: argparse.Namespace, data: Dataset, row: dict) -> dict:
+    """What a long dual phase can prove about the ratio: a missed bar may be out of reach for any model."""
+    extra = ["--gap", "0", "--rounds", "400"]
+    run = ours.train(arguments.ddiht, data, K, row["loss"], row["lambda"], extra)
+    bound = run.summary["dual_bound"]
+    return {"least_ratio": bound / row["peer_objective"], "bound_command": run.command}
 
 
 def verdict(row: dict) -> str:
     """The last column of the l1 summary."""
-    if row["lambda"] != 1e-5:
+    if row["lambda"] != L1_BAR_RIDGE:
         return "no bar"
     if row["least_ratio"] > L1_BAR:
         return "NO: proved impossible"
@@ -150,6 +163,7 @@ def sparse_row(
         "peer": f"train -s 5 -c {search.c:.10g} -e {arguments.l1_tolerance:g} ({search.fits} fits), "
                 f"then train {fit.option}",
         "command": run.command,
+        "bound_command": "",
     }
 
 

@@ -16,12 +16,14 @@ def write(name: str, title: str, rows: list[dict], summary: str, commands: list[
     today = datetime.date.today().isoformat()
     directory = ROOT / "benchmarks" / "runs" / f"{today}-{name}"
     directory.mkdir(parents=True, exist_ok=True)
+    # First the text: the version it states is that of the tree before this run is written.
+    text = readme(title, commands, summary)
     with (directory / "raw.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
     (directory / "summary.md").write_text(summary)
-    (directory / "README.md").write_text(readme(title, commands, summary))
+    (directory / "README.md").write_text(text)
     return directory
 
 
@@ -44,7 +46,7 @@ def machine() -> dict[str, str]:
 
 
 def output(*call: str) -> str:
-    """The first line a program prints."""
+    """What a program prints."""
     return subprocess.run(call, check=True, cwd=ROOT, capture_output=True, text=True).stdout.strip()
 
 
