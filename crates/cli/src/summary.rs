@@ -84,7 +84,7 @@ impl Summary {
             rows: model.rows,
             features: model.features,
             rounds: trained.tally.rounds,
-            passes: trained.tally.passes,
+            passes: trained.tally.passes(),
             seconds,
             train,
             test,

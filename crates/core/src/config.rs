@@ -185,8 +185,9 @@ impl ValidConfig {
         }
     }
 
-    /// The job for a training set of `rows` rows and `cols` columns (the reserved column 0 included).
-    pub fn job(&self, rows: usize, cols: usize) -> Job {
+    /// The job for a training set of `rows` rows, `cols` columns (the reserved column 0 included) and
+    /// `entries` stored values.
+    pub fn job(&self, rows: usize, cols: usize, entries: usize) -> Job {
         let config = &self.0;
         let lambda = self.lambda(rows);
         let k = config.k.min(cols.saturating_sub(1)).max(1);
@@ -203,6 +204,7 @@ impl ValidConfig {
             k,
             total_rows: rows,
             cols,
+            entries,
             intercept: config.intercept,
             shards: config.workers,
             uplink,
@@ -288,6 +290,6 @@ mod tests {
 
     #[test]
     fn k_is_cut_to_the_dimension() {
-        assert_eq!(Config::new(50).check().unwrap().job(10, 8).k, 7);
+        assert_eq!(Config::new(50).check().unwrap().job(10, 8, 20).k, 7);
     }
 }

@@ -53,6 +53,8 @@ pub struct Job {
     pub total_rows: usize,
     /// Columns of the whole training set, the reserved column 0 included.
     pub cols: usize,
+    /// Stored entries of the whole training set.
+    pub entries: usize,
     /// Whether there is a constant feature.
     pub intercept: bool,
     /// Number of shards.
@@ -145,6 +147,21 @@ pub enum Reply {
     Sdiht(LocalModel),
 }
 
+impl Reply {
+    /// Entries of the data visited for this answer, for the books: counted where it depends on the support,
+    /// else as shares of an even split.
+    pub fn visited(&self, job: &Job) -> f64 {
+        let all = job.entries as f64 / job.shards as f64;
+        match self {
+            Self::Ascend(_) => all * job.passes as f64,
+            Self::Gradient(slope) => slope.visited as f64,
+            Self::Evidence(_) => all,
+            Self::Nominees { .. } | Self::Sdiht(_) => 2.0 * all,
+            Self::Survey { .. } => 0.0,
+        }
+    }
+}
+
 /// What a shard knows for a bound (M7, M8).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evidence {
@@ -181,7 +198,9 @@ pub struct Slope {
     /// Sum of the smoothed losses (the same where there is no kink).
     pub smoothed: f64,
     /// Gradient of the smoothed sum on the support, over the rows of the whole training set.
-    pub gradient: Vec<f32>,
+    pub gradient: Vec<f64>,
+    /// Entries of the data that were visited for it.
+    pub visited: u64,
 }
 
 /// What the dual algorithms of the papers send up.

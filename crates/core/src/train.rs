@@ -16,6 +16,7 @@ use crate::{
 pub struct TrainingSet {
     rows: usize,
     cols: usize,
+    entries: usize,
     labels: Option<LabelMap>,
     shards: Vec<Rows>,
 }
@@ -31,7 +32,8 @@ impl TrainingSet {
             None
         };
         settings.normalize.apply(&mut x);
-        let (rows, cols, count) = (x.rows(), x.cols(), settings.workers);
+        let (rows, cols, entries) = (x.rows(), x.cols(), x.nnz());
+        let count = settings.workers;
         let shards = if count == 1 {
             vec![Rows { x, y, weights: None }]
         } else {
@@ -43,7 +45,7 @@ impl TrainingSet {
             };
             (0..count).map(part).collect()
         };
-        Ok(Self { rows, cols, labels, shards })
+        Ok(Self { rows, cols, entries, labels, shards })
     }
 
     /// Rows.
@@ -92,7 +94,7 @@ pub fn train(
     set: TrainingSet,
     host: &mut impl Host,
 ) -> Result<Trained, TrainError> {
-    let job = config.job(set.rows, set.cols);
+    let job = config.job(set.rows, set.cols, set.entries);
     let (rows, features, labels) = (set.rows, set.features(), set.labels);
     let number = set.shards.into_iter().enumerate();
     let mut shards: Vec<Shard> = number.map(|(p, rows)| Shard::new(p, job, rows)).collect();

@@ -42,7 +42,6 @@ impl Averaging {
     ) -> Result<Next, Mismatch> {
         if let Some(why) = self.ending {
             let loss = slopes(replies)?.iter().map(|s| s.loss).sum();
-            tally.passes += 1.0;
             tally.offer(&self.model, loss);
             return Ok(Next::Done(if tally.gap_reached() { Stopped::Gap } else { why }));
         }
@@ -56,7 +55,6 @@ impl Averaging {
         self.model = self.combine(&locals, tally);
         tally.support_changed = super::dual::count_new(&before.indices, &self.model.indices);
         tally.main_rounds += 1;
-        tally.passes += 2.0;
         tally.mark();
         tally.step = "dual";
         let why = if tally.gap_reached() {

@@ -7,8 +7,8 @@ use super::{
     Next,
     certificate::{certify, support_to_certify},
     dual::Dual,
-    exchange::{Exchange, Mismatch, Step, slopes},
-    fit::Fit,
+    exchange::{Mismatch, slopes},
+    finish::{Finish, Step},
     tally::{Stopped, Tally},
 };
 
@@ -29,7 +29,7 @@ enum Phase {
     Scoring {
         model: Weights,
     },
-    Finishing(Box<Exchange>),
+    Finishing(Box<Finish>),
 }
 
 /// The exact method, the coordinator's side.
@@ -40,6 +40,9 @@ pub(super) struct Exact {
     /// Why the dual phase ended, once it has.
     dual_ended: Option<Stopped>,
     finished_once: bool,
+    /// P of the empty model, and of the last model a certificate suggested.
+    empty_objective: f64,
+    score: f64,
 }
 
 impl Exact {
@@ -49,6 +52,8 @@ impl Exact {
             phase: Phase::Opening,
             dual_ended: None,
             finished_once: false,
+            empty_objective: f64::INFINITY,
+            score: f64::INFINITY,
         }
     }
 
@@ -64,13 +69,13 @@ impl Exact {
     ) -> Result<Next, Mismatch> {
         match std::mem::replace(&mut self.phase, Phase::Ascending) {
             Phase::Opening => {
-                tally.passes += 1.0;
                 let loss = slopes(replies)?.iter().map(|s| s.loss).sum();
-                tally.offer(&Weights::default(), loss);
+                self.empty_objective = tally.offer(&Weights::default(), loss);
+                // alpha = 0 is in the domain of every loss, and D(0) = 0.
+                tally.offer_bound(0.0);
                 Ok(self.ascend(tally))
             }
             Phase::Ascending => {
-                tally.passes += tally.job().passes as f64;
                 for reply in &replies {
                     let Reply::Ascend(update) = reply else {
                         return Err(Mismatch);
@@ -85,7 +90,6 @@ impl Exact {
                 Ok(self.ascend(tally))
             }
             Phase::Certifying { support } => {
-                tally.passes += 1.0;
                 let evidence: Vec<Evidence> = evidence(replies)?;
                 let found = certify(tally.job(), self.dual.u(), &support, &evidence);
                 tally.offer_bound(found.bound);
@@ -94,20 +98,18 @@ impl Exact {
                 Ok(self.ask(Directive::Gradient(probe), "score", tally))
             }
             Phase::Scoring { model } => {
-                tally.passes += 1.0;
                 let loss = slopes(replies)?.iter().map(|s| s.loss).sum();
-                tally.offer(&model, loss);
+                self.score = tally.offer(&model, loss);
                 tally.mark();
                 Ok(self.after_certificate(tally))
             }
-            Phase::Finishing(mut exchange) => {
-                tally.passes += 1.0;
+            Phase::Finishing(mut finish) => {
                 if let Some(why) = tally.cut_short() {
                     return Ok(Next::Done(why));
                 }
-                match exchange.absorb(replies, tally)? {
+                match finish.absorb(replies, tally)? {
                     Step::Ask(directive) => {
-                        self.phase = Phase::Finishing(exchange);
+                        self.phase = Phase::Finishing(finish);
                         Ok(self.ask(directive, "finish", tally))
                     }
                     Step::Done => Ok(self.after_finish(tally)),
@@ -142,7 +144,8 @@ impl Exact {
 
     fn after_certificate(&mut self, tally: &mut Tally) -> Next {
         if tally.gap_reached() {
-            return Next::Done(Stopped::Gap);
+            self.dual_ended = Some(Stopped::Gap);
+            return self.polish(tally);
         }
         if let Some(why) = tally.cut_short() {
             return Next::Done(why);
@@ -166,9 +169,21 @@ impl Exact {
     }
 
     fn finish(&mut self, tally: &mut Tally) -> Next {
-        let start = Fit { model: self.dual.weights(), objective: f64::INFINITY };
-        let (exchange, directive) = Exchange::new(start, tally);
-        self.phase = Phase::Finishing(Box::new(exchange));
+        // Where the dual phase has not come near a sensible scale, only its choice of columns is used.
+        let mut model = self.dual.weights();
+        if self.score > self.empty_objective {
+            model.values.fill(0.0);
+        }
+        let (finish, directive) = Finish::new(model, tally);
+        self.phase = Phase::Finishing(Box::new(finish));
+        self.ask(directive, "finish", tally)
+    }
+
+    /// The gap is reached, but the model is not yet the best on its own support.
+    fn polish(&mut self, tally: &mut Tally) -> Next {
+        let model = tally.best().map(|best| best.model.clone()).unwrap_or_default();
+        let (finish, directive) = Finish::polish_only(model, tally);
+        self.phase = Phase::Finishing(Box::new(finish));
         self.ask(directive, "finish", tally)
     }
 

@@ -1,46 +1,41 @@
-//! The primal finish of `exact` (M10): refit on a support, then exchange features while P falls.
+//! A local search over supports (M10): refit, then exchange features while P falls.
 //!
-//! min_{||w||_0 <= k}  P(w), a local search over supports
+//! min_{||w||_0 <= k}  P(w)
 //!
-//! Given   a start whose support may be larger than k: it is pruned with refits on the way
+//! Given   a start of any size: a larger support is pruned with refits, a smaller one is filled
 //! Cycle   *swap* C: drop the C features of least sacrifice H w^2/2, add the C of largest gain g^2/(2H), refit
-//!         *grow* C: add the C best, refit, drop the C worst, refit
+//!         *grow* C: add the C best, refit, drop surplus by halves with refits
 //!         P must fall by 1e-5 relative, else C is halved; ends with C = 0
-//! Returns by [`Tally::offer`], which sees every k-sparse point that was evaluated
+//! Returns the fit at which no exchange helped; [`Tally::offer`] sees every point evaluated on the way
 
-use crate::round::{Directive, Probe, Reply, Slope};
+use crate::round::{Directive, Probe, Reply, Slope, Weights};
 
 use super::{
-    fit::{Fit, Refit},
+    fit::{Effort, Fit, Refit},
     outlook::{Outlook, choose_nominees, nominations},
     tally::Tally,
 };
 
 /// Relative decrease of P that makes an exchange worth keeping.
 const WORTHWHILE: f64 = 1e-5;
-/// Predicted relative decrease at which a refit ends.
-const REFIT_TOLERANCE: f64 = 1e-6;
-const REFIT_EVALUATIONS: usize = 300;
-/// The same for the last refit.
-const POLISH_TOLERANCE: f64 = 1e-9;
-const POLISH_EVALUATIONS: usize = 2000;
-/// Widths to which a kink is smoothed: while exchanging, then in the polish.
-const EXCHANGE_WIDTH: f64 = 0.1;
-const POLISH_WIDTHS: [f64; 4] = [0.05, 0.01, 2e-3, 4e-4];
+/// Batches in which an empty support is filled.
+const FILL_STEPS: usize = 16;
+/// Width to which a kink is smoothed in the search.
+pub(super) const WIDTH: f64 = 0.1;
+/// How well a support is fitted before it is judged.
+const TRIAL: Effort = Effort { width: WIDTH, predicted: 1e-6, proven: 1e-2, evaluations: 600 };
 
 /// What a refit is for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Purpose {
     /// Towards k features, from more.
-    Start,
+    Prune,
+    /// Towards k features, from fewer.
+    Fill,
     /// After features were swapped.
     Swap,
-    /// With features added; as many are dropped after it.
+    /// With features added, or some of these dropped again.
     Grow,
-    /// After the grown support was cut back to k.
-    Cut,
-    /// To the end, at this width of smoothing.
-    Polish(usize),
 }
 
 #[derive(Debug, Clone)]
@@ -50,15 +45,25 @@ enum Stage {
     Refitting { refit: Box<Refit>, purpose: Purpose },
 }
 
-/// The finish under way.
+/// Where a search begins.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Start {
+    pub(super) model: Weights,
+    /// Features exchanged at once, at first.
+    pub(super) size: usize,
+    /// Features that may not come in until the support is full, ascending.
+    pub(super) banned: Vec<u32>,
+}
+
+/// A search under way.
 #[derive(Debug, Clone)]
 pub(super) struct Exchange {
     /// The best fit so far; at first the start, not refitted yet.
     incumbent: Fit,
     refitted: bool,
     outlook: Outlook,
-    /// Features exchanged at once.
     size: usize,
+    banned: Vec<u32>,
     /// Whether the next trial is a swap and not a growth.
     swap_next: bool,
     /// Trials of this size that failed in a row.
@@ -69,7 +74,7 @@ pub(super) struct Exchange {
 /// What to do next.
 pub(super) enum Step {
     Ask(Directive),
-    Done,
+    Done(Fit),
 }
 
 /// The shards did not answer what they were asked.
@@ -77,13 +82,14 @@ pub(super) enum Step {
 pub(super) struct Mismatch;
 
 impl Exchange {
-    /// Starts from a model of any size.
-    pub(super) fn new(start: Fit, tally: &Tally) -> (Self, Directive) {
+    /// Begins a search; the directive is its first question.
+    pub(super) fn new(start: Start, tally: &Tally) -> (Self, Directive) {
         let this = Self {
-            incumbent: start,
+            incumbent: Fit { model: start.model, objective: f64::INFINITY },
             refitted: false,
             outlook: Outlook::default(),
-            size: (tally.job().k / 4).max(1),
+            size: start.size.max(1),
+            banned: start.banned,
             swap_next: true,
             failures: 0,
             stage: Stage::Nominating,
@@ -93,8 +99,8 @@ impl Exchange {
     }
 
     fn nominate(&self, tally: &Tally) -> Directive {
-        let probe = Probe { model: self.incumbent.model.clone(), smoothing: Some(EXCHANGE_WIDTH) };
-        Directive::Nominate { probe, count: tally.job().k }
+        let probe = Probe { model: self.incumbent.model.clone(), smoothing: Some(WIDTH) };
+        Directive::Nominate { probe, count: tally.job().k + self.banned.len() }
     }
 
     /// Takes the answers of all shards.
@@ -107,7 +113,7 @@ impl Exchange {
             Stage::Nominating => {
                 let nominated = nominations(replies).ok_or(Mismatch)?;
                 let (lambda, k) = (tally.job().lambda, tally.job().k);
-                let mut columns = choose_nominees(&nominated, lambda, k);
+                let mut columns = choose_nominees(&nominated, &self.banned, lambda, k);
                 columns.extend_from_slice(&self.incumbent.model.indices);
                 columns.sort_unstable();
                 self.stage = Stage::Surveying { columns: columns.clone() };
@@ -135,30 +141,22 @@ impl Exchange {
 
     /// What follows a refit.
     fn judge(&mut self, fit: Fit, purpose: Purpose, tally: &Tally) -> Step {
-        let k = tally.job().k;
+        let (k, lambda) = (tally.job().k, tally.job().lambda);
+        let surplus = fit.features().saturating_sub(k);
         match purpose {
-            Purpose::Start if fit.features() > k => {
-                let keep = (fit.features() * 17 / 20).max(k);
-                let cut = self.outlook.without_worst(
-                    &fit.model,
-                    fit.features() - keep,
-                    tally.job().lambda,
-                );
+            Purpose::Prune if surplus > 0 => {
+                let few = (fit.features() * 3 / 20).max(1);
+                let cut = self.outlook.without_worst(&fit.model, surplus.min(few), lambda);
                 self.refit(cut, purpose, tally)
             }
-            Purpose::Grow => {
-                let extra = fit.features().saturating_sub(k);
-                let cut = self.outlook.without_worst(&fit.model, extra, tally.job().lambda);
-                self.refit(cut, Purpose::Cut, tally)
+            // Half of the surplus at a time: weights of correlated features redistribute in between.
+            Purpose::Grow if surplus > 0 => {
+                let cut = self.outlook.without_worst(&fit.model, surplus.div_ceil(2), lambda);
+                self.refit(cut, purpose, tally)
             }
-            Purpose::Polish(stage) => self.polish(fit, stage + 1, tally),
-            Purpose::Start => {
-                self.refitted = true;
-                self.accept(fit, tally)
-            }
-            Purpose::Swap | Purpose::Cut => {
-                let target = self.incumbent.objective * (1.0 - WORTHWHILE);
-                if fit.objective < target {
+            Purpose::Prune | Purpose::Fill => self.accept(fit, tally),
+            Purpose::Swap | Purpose::Grow => {
+                if fit.objective < self.incumbent.objective * (1.0 - WORTHWHILE) {
                     self.failures = 0;
                     return self.accept(fit, tally);
                 }
@@ -173,6 +171,10 @@ impl Exchange {
     }
 
     fn accept(&mut self, fit: Fit, tally: &Tally) -> Step {
+        self.refitted = true;
+        if fit.features() >= tally.job().k {
+            self.banned.clear();
+        }
         self.incumbent = fit;
         self.stage = Stage::Nominating;
         Step::Ask(self.nominate(tally))
@@ -181,48 +183,44 @@ impl Exchange {
     /// The next refit of the search, from the incumbent and its outlook.
     fn next_trial(&mut self, tally: &Tally) -> Step {
         let (k, lambda) = (tally.job().k, tally.job().lambda);
+        let base = &self.incumbent.model;
         if !self.refitted {
-            return self.refit(self.incumbent.model.clone(), Purpose::Start, tally);
+            return self.refit(base.clone(), Purpose::Prune, tally);
         }
         let room = k.saturating_sub(self.incumbent.features());
-        let count = self.size.max(room).min(self.outlook.candidates());
-        if count == 0 || self.size == 0 {
-            return self.polish(self.incumbent.clone(), 0, tally);
+        let candidates = self.outlook.candidates();
+        if room > 0 && candidates > 0 {
+            let batch = (k / FILL_STEPS).max(1).min(room);
+            let trial = self.outlook.with_best(base, batch);
+            return self.refit(trial, Purpose::Fill, tally);
+        }
+        let count = self.size.min(candidates);
+        if count == 0 {
+            return Step::Done(self.incumbent.clone());
         }
         let swap = self.swap_next;
         self.swap_next = !swap;
-        let base = &self.incumbent.model;
         if swap {
-            let kept = self.outlook.without_worst(base, count.saturating_sub(room), lambda);
-            let trial = self.outlook.with_best(&kept, count, 0.5);
+            let kept = self.outlook.without_worst(base, count, lambda);
+            let trial = self.outlook.with_best(&kept, count);
             self.refit(trial, Purpose::Swap, tally)
         } else {
-            let trial = self.outlook.with_best(base, count, 0.5);
+            let trial = self.outlook.with_best(base, count);
             self.refit(trial, Purpose::Grow, tally)
         }
     }
 
-    /// The last refits, with less and less smoothing where the loss has a kink.
-    fn polish(&mut self, fit: Fit, stage: usize, tally: &Tally) -> Step {
-        let kinked = tally.job().loss.smoothed(1.0) != tally.job().loss;
-        let stages = if kinked { POLISH_WIDTHS.len() } else { 1 };
-        if stage >= stages {
-            return Step::Done;
-        }
-        self.refit(fit.model, Purpose::Polish(stage), tally)
-    }
-
-    fn refit(&mut self, start: crate::round::Weights, purpose: Purpose, tally: &Tally) -> Step {
+    fn refit(&mut self, start: Weights, purpose: Purpose, tally: &Tally) -> Step {
         let curvature = self.outlook.diagonal(&start.indices);
-        let (width, tolerance, evaluations) = match purpose {
-            Purpose::Polish(stage) => (POLISH_WIDTHS[stage], POLISH_TOLERANCE, POLISH_EVALUATIONS),
-            _ => (EXCHANGE_WIDTH, REFIT_TOLERANCE, REFIT_EVALUATIONS),
-        };
-        let job = tally.job();
-        let refit = Refit::new(job, start, &curvature, Some(width), tolerance, evaluations);
+        let refit = Refit::new(tally.job(), start, &curvature, TRIAL);
         let ask = refit.ask();
         self.stage = Stage::Refitting { refit: Box::new(refit), purpose };
         Step::Ask(ask)
+    }
+
+    /// The curvature known at the last survey, for further refits.
+    pub(super) fn curvature(&self, support: &[u32]) -> Vec<f64> {
+        self.outlook.diagonal(support)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::round::{Directive, Job, Probe, Slope, Weights};
 
 use super::{
-    lbfgs::{Lbfgs, Progress},
+    lbfgs::{Lbfgs, Progress, Target},
     tally::Tally,
 };
 
@@ -21,6 +21,19 @@ impl Fit {
     }
 }
 
+/// How far a refit goes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Effort {
+    /// Width to which a kink is smoothed.
+    pub(super) width: f64,
+    /// See [`Target::predicted`].
+    pub(super) predicted: f64,
+    /// See [`Target::proven`].
+    pub(super) proven: f64,
+    /// Most evaluations.
+    pub(super) evaluations: usize,
+}
+
 /// A refit under way: min over w on a support of (1/N) sum l + (lambda/2)||w||^2.
 #[derive(Debug, Clone)]
 pub(super) struct Refit {
@@ -31,17 +44,12 @@ pub(super) struct Refit {
 
 impl Refit {
     /// Starts at `start`; `curvature` is the diagonal of the loss's Hessian on its support.
-    pub(super) fn new(
-        job: &Job,
-        start: Weights,
-        curvature: &[f64],
-        smoothing: Option<f64>,
-        tolerance: f64,
-        evaluations: usize,
-    ) -> Self {
+    pub(super) fn new(job: &Job, start: Weights, curvature: &[f64], effort: Effort) -> Self {
         let diagonal: Vec<f64> = curvature.iter().map(|h| h + job.lambda).collect();
-        let solver = Lbfgs::new(start.values, &diagonal, tolerance, evaluations);
-        Self { support: start.indices, smoothing, solver }
+        let Effort { predicted, proven, evaluations, .. } = effort;
+        let target = Target { predicted, proven, convexity: job.lambda };
+        let solver = Lbfgs::new(start.values, &diagonal, target, evaluations);
+        Self { support: start.indices, smoothing: Some(effort.width), solver }
     }
 
     /// The question to the shards.
@@ -58,7 +66,7 @@ impl Refit {
         let lambda = tally.job().lambda;
         let mut gradient: Vec<f64> = point.values.iter().map(|w| lambda * w).collect();
         for slope in slopes {
-            gradient.iter_mut().zip(&slope.gradient).for_each(|(g, &s)| *g += f64::from(s));
+            gradient.iter_mut().zip(&slope.gradient).for_each(|(g, s)| *g += s);
         }
         (self.solver.tell(objective, gradient) == Progress::Done).then(|| self.best())
     }

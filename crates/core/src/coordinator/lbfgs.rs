@@ -1,17 +1,20 @@
 //! Limited-memory BFGS by question and answer: it names a point, the caller brings value and gradient.
 //!
 //! min_x f(x), f smooth and strongly convex. The first inverse Hessian is a given diagonal, rescaled by
-//! the latest pair. Armijo backtracking; strong convexity keeps `s'y` positive without a Wolfe search.
+//! the latest pair. Steps are shortened until f falls enough, and lengthened while it still falls steeply:
+//! in ill-conditioned valleys the first guess is often far too short.
 //! See Liu and Nocedal, "On the limited memory BFGS method for large scale optimization", 1989.
 
 use std::collections::VecDeque;
 
 /// Numbers kept for all pairs together.
-const MEMORY: usize = 4_000_000;
+const MEMORY: usize = 8_000_000;
 /// Pairs kept at the most.
-const PAIRS: usize = 20;
+const PAIRS: usize = 200;
 /// Share of the predicted decrease a step must reach.
 const ARMIJO: f64 = 1e-4;
+/// A step is too short while this share of the slope is left at its end.
+const WOLFE: f64 = 0.5;
 
 /// A minimisation under way.
 #[derive(Debug, Clone)]
@@ -26,10 +29,30 @@ pub struct Lbfgs {
     /// `g'direction`, negative.
     slope: f64,
     step: f64,
+    /// A point on the line that is good already, while a longer step is tried.
+    in_hand: Option<Point>,
     trial: Vec<f64>,
-    tolerance: f64,
+    target: Target,
     left: usize,
     started: bool,
+}
+
+/// When a point is good enough. Both must hold; each is relative to `f`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Target {
+    /// Most decrease that the quadratic model predicts. The model knows only directions it has been in.
+    pub predicted: f64,
+    /// Most distance from the minimum, by strong convexity: `||g||^2 / (2 convexity)`.
+    pub proven: f64,
+    /// A lower bound of the curvature of `f` in every direction.
+    pub convexity: f64,
+}
+
+#[derive(Debug, Clone)]
+struct Point {
+    x: Vec<f64>,
+    f: f64,
+    g: Vec<f64>,
 }
 
 #[derive(Debug, Clone)]
@@ -53,9 +76,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 impl Lbfgs {
-    /// Starts at `x` with the diagonal of the Hessian (positive); ends when the predicted decrease is at
-    /// most `tolerance * f`, or after `evaluations`.
-    pub fn new(x: Vec<f64>, diagonal: &[f64], tolerance: f64, evaluations: usize) -> Self {
+    /// Starts at `x` with the diagonal of the Hessian (positive); ends at `target`, or after `evaluations`.
+    pub fn new(x: Vec<f64>, diagonal: &[f64], target: Target, evaluations: usize) -> Self {
         Self {
             trial: x.clone(),
             f: f64::INFINITY,
@@ -65,8 +87,9 @@ impl Lbfgs {
             direction: Vec::new(),
             slope: 0.0,
             step: 1.0,
+            in_hand: None,
             x,
-            tolerance,
+            target,
             left: evaluations,
             started: false,
         }
@@ -91,9 +114,34 @@ impl Lbfgs {
             return self.turn();
         }
         let needed = self.f + ARMIJO * self.step * self.slope;
-        if !f.is_finite() || f > needed {
+        let good = f.is_finite() && f <= needed;
+        if let Some(held) = self.in_hand.take() {
+            // A longer step was tried: the better of the two counts.
+            if !good || f > held.f {
+                self.trial = held.x;
+                return self.accept(held.f, held.g);
+            }
+        } else if !good {
             return self.shorten(f);
         }
+        self.lengthen(f, g)
+    }
+
+    /// Goes further along the line while it still falls steeply, else accepts the trial.
+    fn lengthen(&mut self, f: f64, g: Vec<f64>) -> Progress {
+        let slope = dot(&g, &self.direction);
+        if slope > WOLFE * self.slope || self.left == 0 {
+            return self.accept(f, g);
+        }
+        // Where the slope would vanish if it went on changing as it did.
+        let factor = (self.slope / (self.slope - slope)).clamp(2.0, 10.0);
+        self.step *= if factor.is_finite() { factor } else { 10.0 };
+        self.in_hand = Some(Point { x: std::mem::take(&mut self.trial), f, g });
+        self.aim();
+        Progress::Evaluate
+    }
+
+    fn accept(&mut self, f: f64, g: Vec<f64>) -> Progress {
         let s: Vec<f64> = self.trial.iter().zip(&self.x).map(|(t, x)| t - x).collect();
         let y: Vec<f64> = g.iter().zip(&self.g).map(|(a, b)| a - b).collect();
         self.remember(s, y);
@@ -135,13 +183,18 @@ impl Lbfgs {
             self.direction = self.two_loop();
             self.slope = dot(&self.g, &self.direction);
         }
-        let finished = -self.slope / 2.0 <= self.tolerance * self.f.abs();
-        if finished || self.left == 0 || !self.slope.is_finite() {
+        if self.good_enough() || self.left == 0 || !self.slope.is_finite() {
             return Progress::Done;
         }
         self.step = 1.0;
         self.aim();
         Progress::Evaluate
+    }
+
+    fn good_enough(&self) -> bool {
+        let Target { predicted, proven, convexity } = self.target;
+        let distance = dot(&self.g, &self.g) / (2.0 * convexity);
+        -self.slope / 2.0 <= predicted * self.f.abs() && distance <= proven * self.f.abs()
     }
 
     fn aim(&mut self) {
@@ -177,7 +230,8 @@ mod tests {
 
     /// Minimises `sum_i h_i (x_i - c_i)^2 / 2 + (sum_i x_i)^2 / 2` and returns (x, evaluations).
     fn solve(h: &[f64], c: &[f64], diagonal: &[f64]) -> (Vec<f64>, usize) {
-        let mut solver = Lbfgs::new(vec![0.0; h.len()], diagonal, 1e-14, 2000);
+        let target = Target { predicted: 1e-14, proven: 1e-12, convexity: 0.01 };
+        let mut solver = Lbfgs::new(vec![0.0; h.len()], diagonal, target, 2000);
         let mut evaluations = 0;
         loop {
             let x = solver.point().to_vec();

@@ -9,6 +9,7 @@ mod certificate;
 mod dual;
 mod exact;
 mod exchange;
+mod finish;
 mod fit;
 pub mod lbfgs;
 mod outlook;
@@ -170,6 +171,8 @@ impl Coordinator {
 
     fn close_round(&mut self) {
         let replies: Vec<Reply> = self.inbox.iter_mut().filter_map(Option::take).collect();
+        let visited: f64 = replies.iter().map(|reply| reply.visited(self.tally.job())).sum();
+        self.tally.visited += visited;
         let next = match &mut self.method {
             Running::Exact(exact) => exact.absorb(replies, &mut self.tally),
             Running::Averaging(averaging) => averaging.absorb(replies, &mut self.tally),

@@ -24,9 +24,11 @@ pub(super) struct Outlook {
     curvature: HashMap<u32, f64>,
 }
 
-/// The columns outside to survey: the best `count` by the sums of what the shards nominated.
+/// The columns outside to survey: the best `count` by the sums of what the shards nominated, without
+/// those `banned` (ascending).
 pub(super) fn choose_nominees(
     nominated: &[(Sparse<f32>, Vec<f32>)],
+    banned: &[u32],
     lambda: f64,
     count: usize,
 ) -> Vec<u32> {
@@ -38,8 +40,9 @@ pub(super) fn choose_nominees(
             entry.1 += f64::from(h);
         }
     }
+    let allowed = sums.iter().filter(|(j, _)| banned.binary_search(j).is_err());
     let mut ranked: Vec<(f64, u32)> =
-        sums.iter().map(|(&j, &(g, h))| (g * g / (h + lambda), j)).collect();
+        allowed.map(|(&j, &(g, h))| (g * g / (h + lambda), j)).collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let mut chosen: Vec<u32> = ranked.iter().take(count).map(|&(_, j)| j).collect();
     chosen.sort_unstable();
@@ -112,11 +115,12 @@ impl Outlook {
         Weights { indices, values }
     }
 
-    /// `model` with the `count` features of largest gain, each at `share` of its own Newton step.
-    pub(super) fn with_best(&self, model: &Weights, count: usize, share: f64) -> Weights {
+    /// `model` with the `count` features of largest gain, each at half of its own Newton step: together
+    /// they would go too far.
+    pub(super) fn with_best(&self, model: &Weights, count: usize) -> Weights {
         let mut entries: Vec<(u32, f64)> = model.iter().map(|(j, w)| (j as u32, w)).collect();
         let new = self.outside.iter().take(count);
-        entries.extend(new.map(|c| (c.index, -share * c.gradient / c.curvature)));
+        entries.extend(new.map(|c| (c.index, -0.5 * c.gradient / c.curvature)));
         entries.sort_unstable_by_key(|e| e.0);
         let (indices, values) = entries.into_iter().unzip();
         Weights { indices, values }

@@ -53,8 +53,8 @@ pub struct Tally {
     pub rounds: u64,
     /// Rounds that `--rounds` counts.
     pub main_rounds: u64,
-    /// Passes over the data.
-    pub passes: f64,
+    /// Entries of the data visited by all shards.
+    pub visited: f64,
     /// Training time so far.
     pub elapsed: Duration,
     /// Whether the run was asked to end.
@@ -87,7 +87,7 @@ impl Tally {
             bound: None,
             rounds: 0,
             main_rounds: 0,
-            passes: 0.0,
+            visited: 0.0,
             elapsed: Duration::ZERO,
             interrupted: false,
             support_changed: 0,
@@ -141,6 +141,11 @@ impl Tally {
         if bound.is_finite() && self.bound.is_none_or(|best| bound > best) {
             self.bound = Some(bound);
         }
+    }
+
+    /// Passes over the data.
+    pub fn passes(&self) -> f64 {
+        self.visited / self.job.entries.max(1) as f64
     }
 
     /// `(P - D) / P`, 0 when P is 0.

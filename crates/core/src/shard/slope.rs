@@ -51,9 +51,9 @@ impl Shard {
             total.smoothed += part.smoothed;
             total.gradient.iter_mut().zip(&part.gradient).for_each(|(t, p)| *t += p);
         }
-        let gradient =
-            support.iter().map(|&j| total.gradient[self.view.position(j)] as f32).collect();
-        Slope { loss: total.loss, smoothed: total.smoothed, gradient }
+        let gradient = support.iter().map(|&j| total.gradient[self.view.position(j)]).collect();
+        let visited = (self.view.matrix(&self.design).nnz() + self.design.rows()) as u64;
+        Slope { loss: total.loss, smoothed: total.smoothed, gradient, visited }
     }
 
     fn block_slope(&self, probe: &Probe, w: &[f64], rows: std::ops::Range<usize>) -> Partial {

@@ -1,0 +1,217 @@
+//! The primal finish of `exact` (M10): searches from several starts, then a refit to the end.
+//!
+//! The first start is the support of the dual phase. Where the data are small enough that a search costs
+//! little, an empty start follows, and then *kicks*: some features of the best fit are taken out, may not
+//! come back at once, and the search goes on from there. All of it is counted in entries visited, never in
+//! seconds, so the result is the same on every machine.
+
+use std::collections::VecDeque;
+
+use rand::{RngExt, seq::index};
+
+use crate::{
+    rng,
+    round::{Directive, Job, Reply, Weights},
+};
+
+use super::{
+    exchange::{self, Exchange, Mismatch, Start, slopes},
+    fit::{Effort, Fit, Refit},
+    tally::Tally,
+};
+
+/// Entries of the data that searches beyond the first may visit.
+const EXTRA_WORK: f64 = 4e8;
+/// What a round costs besides, in entries.
+const ROUND_WORK: f64 = 2e4;
+/// Kicks in a row that found nothing.
+const MOST_FAILED_KICKS: usize = 30;
+/// Shard number of the generator for kicks: no shard has it.
+const KICKS: usize = usize::MAX;
+
+/// The last refits: less and less smoothing where the loss has a kink, else one.
+const POLISH: [Effort; 4] = [
+    Effort { width: 0.05, predicted: 1e-8, proven: 1e-3, evaluations: 1000 },
+    Effort { width: 0.01, predicted: 1e-8, proven: 1e-3, evaluations: 1000 },
+    Effort { width: 2e-3, predicted: 1e-8, proven: 1e-3, evaluations: 1000 },
+    Effort { width: 4e-4, predicted: 1e-9, proven: 1e-6, evaluations: 4000 },
+];
+
+#[derive(Debug, Clone)]
+enum Stage {
+    Searching(Box<Exchange>),
+    Polishing { refit: Box<Refit>, left: &'static [Effort] },
+}
+
+/// The finish under way.
+#[derive(Debug, Clone)]
+pub(super) struct Finish {
+    starts: VecDeque<Start>,
+    stage: Stage,
+    best: Option<Fit>,
+    /// Curvature on the support of the best fit.
+    curvature: Vec<f64>,
+    /// Entries visited when the search under way began, and by the first one in all.
+    began: f64,
+    first_cost: Option<f64>,
+    /// Entries left for searches beyond the first.
+    left: f64,
+    failed_kicks: usize,
+    kicks: u64,
+}
+
+/// What to do next.
+pub(super) enum Step {
+    Ask(Directive),
+    Done,
+}
+
+impl Finish {
+    /// Begins with the model of the dual phase.
+    pub(super) fn new(model: Weights, tally: &Tally) -> (Self, Directive) {
+        let job = tally.job();
+        let size = job.k / 4;
+        let empty = Weights {
+            indices: job.intercept.then_some(0).into_iter().collect(),
+            values: job.intercept.then_some(0.0).into_iter().collect(),
+        };
+        let first = Start { model, size, banned: Vec::new() };
+        let (search, ask) = Exchange::new(first, tally);
+        let this = Self {
+            starts: VecDeque::from([Start { model: empty, size, banned: Vec::new() }]),
+            stage: Stage::Searching(Box::new(search)),
+            best: None,
+            curvature: Vec::new(),
+            began: work(tally),
+            first_cost: None,
+            left: EXTRA_WORK,
+            failed_kicks: 0,
+            kicks: 0,
+        };
+        (this, ask)
+    }
+
+    /// Only the last refits, on the support of `model`.
+    pub(super) fn polish_only(model: Weights, tally: &Tally) -> (Self, Directive) {
+        let (mut this, _) = Self::new(Weights::default(), tally);
+        this.curvature = vec![1.0; model.indices.len()];
+        let directive = this.begin_polish(model, tally);
+        (this, directive)
+    }
+
+    /// Takes the answers of all shards.
+    pub(super) fn absorb(
+        &mut self,
+        replies: Vec<Reply>,
+        tally: &mut Tally,
+    ) -> Result<Step, Mismatch> {
+        match &mut self.stage {
+            Stage::Searching(search) => match search.absorb(replies, tally)? {
+                exchange::Step::Ask(directive) => Ok(Step::Ask(directive)),
+                exchange::Step::Done(fit) => {
+                    let curvature = search.curvature(&fit.model.indices);
+                    self.keep(fit, curvature);
+                    Ok(self.next_search(tally))
+                }
+            },
+            Stage::Polishing { refit, left } => {
+                let slopes = slopes(replies)?;
+                let left = *left;
+                match refit.tell(&slopes, tally) {
+                    Some(fit) => Ok(self.polish(fit.model, left, tally)),
+                    None => Ok(Step::Ask(refit.ask())),
+                }
+            }
+        }
+    }
+
+    /// Books the cost of a search; another one is expected to cost as much as the first.
+    fn charge(&mut self, tally: &Tally) -> bool {
+        let cost = work(tally) - self.began;
+        self.began += cost;
+        if self.first_cost.is_some() {
+            self.left -= cost;
+        }
+        let first = *self.first_cost.get_or_insert(cost);
+        let next = if self.starts.is_empty() { 0.0 } else { first };
+        self.left > next
+    }
+
+    fn keep(&mut self, fit: Fit, curvature: Vec<f64>) {
+        let better = self.best.as_ref().is_none_or(|best| fit.objective < best.objective);
+        if better {
+            self.best = Some(fit);
+            self.curvature = curvature;
+        }
+        self.failed_kicks = if better { 0 } else { self.failed_kicks + 1 };
+    }
+
+    fn next_search(&mut self, tally: &Tally) -> Step {
+        let more = self.charge(tally) && !tally.gap_reached();
+        let best = self.best.clone().unwrap_or_default();
+        let start = if !more || self.failed_kicks > MOST_FAILED_KICKS {
+            None
+        } else if let Some(start) = self.starts.pop_front() {
+            self.failed_kicks = 0;
+            Some(start)
+        } else {
+            self.kicks += 1;
+            kick(tally.job(), &best.model, self.kicks)
+        };
+        let Some(start) = start else {
+            return Step::Ask(self.begin_polish(best.model, tally));
+        };
+        let (search, ask) = Exchange::new(start, tally);
+        self.stage = Stage::Searching(Box::new(search));
+        Step::Ask(ask)
+    }
+
+    fn begin_polish(&mut self, model: Weights, tally: &Tally) -> Directive {
+        let job = tally.job();
+        let kinked = job.loss.smoothed(1.0) != job.loss;
+        let efforts: &'static [Effort] = if kinked { &POLISH } else { &POLISH[POLISH.len() - 1..] };
+        self.refit(model, efforts[0], &efforts[1..], tally)
+    }
+
+    fn polish(&mut self, model: Weights, efforts: &'static [Effort], tally: &Tally) -> Step {
+        match efforts.split_first() {
+            Some((&effort, left)) => Step::Ask(self.refit(model, effort, left, tally)),
+            None => Step::Done,
+        }
+    }
+
+    fn refit(
+        &mut self,
+        model: Weights,
+        effort: Effort,
+        left: &'static [Effort],
+        tally: &Tally,
+    ) -> Directive {
+        let refit = Refit::new(tally.job(), model, &self.curvature, effort);
+        let ask = refit.ask();
+        self.stage = Stage::Polishing { refit: Box::new(refit), left };
+        ask
+    }
+}
+
+/// Entries visited so far, with an allowance for every round.
+fn work(tally: &Tally) -> f64 {
+    tally.visited + ROUND_WORK * tally.rounds as f64
+}
+
+/// `model` without some features drawn at random; none if it has too few to spare.
+fn kick(job: &Job, model: &Weights, number: u64) -> Option<Start> {
+    let features: Vec<u32> = model.indices.iter().copied().filter(|&j| j > 0).collect();
+    if features.is_empty() || features.len() + 1 >= job.cols {
+        return None;
+    }
+    let mut random = rng::generator(job.seed, KICKS, number);
+    let most = (features.len() / 4).clamp(1, 64);
+    let count = random.random_range(1..=most);
+    let drawn = index::sample(&mut random, features.len(), count);
+    let mut banned: Vec<u32> = drawn.iter().map(|i| features[i]).collect();
+    banned.sort_unstable();
+    let kept = model.iter().filter(|&(j, _)| banned.binary_search(&(j as u32)).is_err());
+    let (indices, values) = kept.map(|(j, w)| (j as u32, w)).unzip();
+    Some(Start { model: Weights { indices, values }, size: count, banned })
+}

@@ -1,0 +1,137 @@
+//! What once was wrong, so that it stays right.
+//!
+//! A test that is ignored describes a fault that is known and not yet mended: take the mark away with the
+//! fault.
+
+use std::{fs, path::PathBuf, time::Duration};
+
+use crate::{
+    reference::{Data, References},
+    util::{Place, ddiht, json, number, ok, output, read_lines},
+};
+
+#[test]
+#[ignore = "known fault: the help of synth has no example"]
+fn the_help_of_synth_has_an_example() {
+    assert!(ok(ddiht().args(["synth", "--help"])).contains("Example: ddiht synth "));
+}
+
+#[test]
+#[ignore = "known fault: the last round of a history has two lines"]
+fn a_history_has_one_line_a_round() {
+    let place = Place::new();
+    let data = place.synth("a.svm", 300, 500);
+    let history = place.path("h.jsonl");
+    let (mut train, _) = place.train(&data, 20, "m.json");
+    ok(train.arg("--history").arg(&history));
+    for pair in read_lines(&history).windows(2) {
+        assert_eq!(number(&pair[1], "round"), number(&pair[0], "round") + 1.0);
+    }
+}
+
+#[test]
+#[ignore = "known fault: rows of several shard files are not put back into their order"]
+fn several_shards_train_the_same_model_as_the_text() {
+    let place = Place::new();
+    let data = place.synth("a.svm", 301, 500);
+    let dir = place.path("shards");
+    ok(ddiht().arg("shard").arg(&data).args(["-n", "3", "-o"]).arg(&dir));
+    let mut files: Vec<PathBuf> = fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()).collect();
+    files.sort();
+    for workers in ["1", "3"] {
+        let (mut train, text) = place.train(&data, 20, "text.json");
+        ok(train.args(["--workers", workers]));
+        let (mut train, shards) = place.train(&files[0], 20, "shards.json");
+        ok(train.args(&files[1..]).args(["--workers", workers]));
+        assert!(fs::read(text).unwrap() == fs::read(shards).unwrap(), "{workers} workers");
+    }
+}
+
+/// A file that is renamed into place takes the place of a pipe or a device too: `--model /dev/null` run
+/// as root would leave a machine without it.
+#[cfg(unix)]
+#[test]
+#[ignore = "known fault: --model replaces what is no regular file"]
+fn a_model_does_not_replace_a_pipe() {
+    use std::{os::unix::fs::FileTypeExt, process::Command};
+
+    let place = Place::new();
+    let data = place.write("a.svm", "+1 1:1\n-1 1:-1 2:1\n");
+    let (mut train, pipe) = place.train(&data, 1, "pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    if !made.is_ok_and(|status| status.success()) {
+        println!("skipped: there is no mkfifo");
+        return;
+    }
+    let out = output(&mut train);
+    assert_eq!(out.status.code(), Some(2), "refused before training");
+    assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
+}
+
+/// Every loss is at least 0, and so is every objective: a bound below 0 says less than nothing.
+#[test]
+#[ignore = "known fault: the bound is below 0 where the dual phase did not get going"]
+fn a_bound_is_never_negative() {
+    let place = Place::new();
+    let data = place.write("a.svm", "+1 1:1e38 2:1\n-1 1:-1e38 3:2\n+1 2:3e38\n");
+    for loss in ["hinge", "smoothed-hinge", "squared-hinge", "logistic", "squared"] {
+        let (mut train, _) = place.train(&data, 2, "m.json");
+        let summary = json(train.args(["--loss", loss]));
+        assert!(number(&summary, "dual_bound") >= 0.0, "{loss}: {summary}");
+        assert!(number(&summary, "gap") <= 1.0, "{loss}: {summary}");
+    }
+}
+
+/// With every feature allowed the problem is convex, and a plain solver is accurate.
+#[test]
+#[ignore = "known fault: a run that ends by gap is not refitted, so a plain ridge solver is better"]
+fn all_features_are_as_good_as_ridge() {
+    let place = Place::new();
+    let data = place.synth("a.svm", 2000, 100);
+    let rows = Data::load(&data, "squared-hinge", None, false);
+    for lambda in [1e-3, 1e-4, 1e-5] {
+        let refs = References::new(&rows, "squared-hinge", lambda, Duration::from_secs(10));
+        let (mut train, _) = place.train(&data, 100, "m.json");
+        let summary = json(train.args(["--no-intercept", "--lambda", &lambda.to_string()]));
+        let (ours, best) = (number(&summary, "objective"), refs.run(100)[0]);
+        assert!(ours <= best.objective * (1.0 + 1e-6), "lambda {lambda}: {ours} but {best:?}");
+    }
+}
+
+/// Columns of very different scale: the model of all zeros was returned.
+#[test]
+#[ignore = "known fault: columns scaled by 10^-3..10^3 end in a model of zeros"]
+fn scaled_columns_are_trained_on() {
+    let place = Place::new();
+    let data = place.synth("a.svm", 600, 800);
+    let text = fs::read_to_string(&data).unwrap();
+    let scaled: Vec<String> = text.lines().map(scale).collect();
+    let data = place.write("scaled.svm", scaled.join("\n"));
+    let rows = Data::load(&data, "squared-hinge", None, false);
+    for lambda in [1e-3, 1e-4, 1e-5] {
+        let refs = References::new(&rows, "squared-hinge", lambda, Duration::from_secs(10));
+        for k in [10, 100, 400] {
+            let (mut train, _) = place.train(&data, k, "m.json");
+            let summary = json(train.args(["--no-intercept", "--lambda", &lambda.to_string()]));
+            let objective = number(&summary, "objective");
+            assert!(number(&summary, "dual_bound") <= objective);
+            let best = refs.run(k)[0];
+            let what = format!("lambda {lambda}, k {k}: {objective} but {best:?}");
+            assert!(objective <= best.objective * (1.0 + 1e-6), "{what}");
+        }
+    }
+}
+
+/// A row with feature `j` multiplied by ten to a power from -3 to 3 that depends on `j` alone.
+fn scale(row: &str) -> String {
+    let mut words = row.split(' ');
+    let mut out = words.next().unwrap().to_owned();
+    for word in words {
+        let (j, value) = word.split_once(':').unwrap();
+        let index: u32 = j.parse().unwrap();
+        let power = (index.wrapping_mul(2_654_435_761) >> 16) % 7;
+        let value: f64 = value.parse().unwrap();
+        out.push_str(&format!(" {j}:{:e}", value * 10f64.powi(power as i32 - 3)));
+    }
+    out
+}
