@@ -25,6 +25,10 @@ pub(super) const WIDTH: f64 = 0.1;
 /// How well a support is fitted before it is judged.
 const TRIAL: Effort = Effort { width: WIDTH, predicted: 1e-6, proven: 1e-2, evaluations: 600 };
 
+/// The same on the way to k features, where only the order of the weights matters.
+const ROUGH: Effort =
+    Effort { width: WIDTH, predicted: 1e-3, proven: f64::INFINITY, evaluations: 40 };
+
 /// What a refit is for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Purpose {
@@ -212,7 +216,14 @@ impl Exchange {
 
     fn refit(&mut self, start: Weights, purpose: Purpose, tally: &Tally) -> Step {
         let curvature = self.outlook.diagonal(&start.indices);
-        let refit = Refit::new(tally.job(), start, &curvature, TRIAL);
+        let rival = match purpose {
+            Purpose::Prune | Purpose::Fill => f64::INFINITY,
+            Purpose::Swap | Purpose::Grow => self.incumbent.objective,
+        };
+        let features = start.indices.iter().filter(|&&j| j > 0).count();
+        let on_the_way = purpose == Purpose::Prune && features > tally.job().k;
+        let effort = if on_the_way { ROUGH } else { TRIAL };
+        let refit = Refit::new(tally.job(), start, &curvature, effort, rival);
         let ask = refit.ask();
         self.stage = Stage::Refitting { refit: Box::new(refit), purpose };
         Step::Ask(ask)

@@ -187,7 +187,7 @@ impl Finish {
         left: &'static [Effort],
         tally: &Tally,
     ) -> Directive {
-        let refit = Refit::new(tally.job(), model, &self.curvature, effort);
+        let refit = Refit::new(tally.job(), model, &self.curvature, effort, f64::INFINITY);
         let ask = refit.ask();
         self.stage = Stage::Polishing { refit: Box::new(refit), left };
         ask

@@ -40,16 +40,31 @@ pub(super) struct Refit {
     support: Vec<u32>,
     smoothing: Option<f64>,
     solver: Lbfgs,
+    /// The value to beat.
+    rival: f64,
+    evaluations: usize,
 }
 
+/// Evaluations before a refit may be given up.
+const PATIENCE: usize = 12;
+/// A refit is given up when what is missing to its rival is this many times the predicted decrease.
+const HOPELESS: f64 = 10.0;
+
 impl Refit {
-    /// Starts at `start`; `curvature` is the diagonal of the loss's Hessian on its support.
-    pub(super) fn new(job: &Job, start: Weights, curvature: &[f64], effort: Effort) -> Self {
+    /// Starts at `start`; `curvature` is the diagonal of the loss's Hessian on its support. It is given up
+    /// early when it will not come below `rival`.
+    pub(super) fn new(
+        job: &Job,
+        start: Weights,
+        curvature: &[f64],
+        effort: Effort,
+        rival: f64,
+    ) -> Self {
         let diagonal: Vec<f64> = curvature.iter().map(|h| h + job.lambda).collect();
         let Effort { predicted, proven, evaluations, .. } = effort;
         let target = Target { predicted, proven, convexity: job.lambda };
         let solver = Lbfgs::new(start.values, &diagonal, target, evaluations);
-        Self { support: start.indices, smoothing: Some(effort.width), solver }
+        Self { support: start.indices, smoothing: Some(effort.width), solver, rival, evaluations: 0 }
     }
 
     /// The question to the shards.
@@ -68,7 +83,14 @@ impl Refit {
         for slope in slopes {
             gradient.iter_mut().zip(&slope.gradient).for_each(|(g, s)| *g += s);
         }
-        (self.solver.tell(objective, gradient) == Progress::Done).then(|| self.best())
+        self.evaluations += 1;
+        let done = self.solver.tell(objective, gradient) == Progress::Done;
+        (done || self.hopeless()).then(|| self.best())
+    }
+
+    fn hopeless(&self) -> bool {
+        let missing = self.solver.best().1 - self.rival;
+        self.evaluations >= PATIENCE && missing > HOPELESS * self.solver.predicted()
     }
 
     fn best(&self) -> Fit {

@@ -105,6 +105,11 @@ impl Lbfgs {
         (&self.x, self.f)
     }
 
+    /// The decrease of `f` that the quadratic model predicts from the best point.
+    pub fn predicted(&self) -> f64 {
+        -self.slope / 2.0
+    }
+
     /// Takes value and gradient at [`Lbfgs::point`].
     pub fn tell(&mut self, f: f64, g: Vec<f64>) -> Progress {
         self.left = self.left.saturating_sub(1);
