@@ -1,7 +1,4 @@
 //! What once was wrong, so that it stays right.
-//!
-//! A test that is ignored describes a fault that is known and not yet mended: take the mark away with the
-//! fault.
 
 use std::{fs, path::PathBuf, time::Duration};
 
@@ -11,13 +8,11 @@ use crate::{
 };
 
 #[test]
-#[ignore = "known fault: the help of synth has no example"]
 fn the_help_of_synth_has_an_example() {
     assert!(ok(ddiht().args(["synth", "--help"])).contains("Example: ddiht synth "));
 }
 
 #[test]
-#[ignore = "known fault: the last round of a history has two lines"]
 fn a_history_has_one_line_a_round() {
     let place = Place::new();
     let data = place.synth("a.svm", 300, 500);
@@ -30,7 +25,6 @@ fn a_history_has_one_line_a_round() {
 }
 
 #[test]
-#[ignore = "known fault: rows of several shard files are not put back into their order"]
 fn several_shards_train_the_same_model_as_the_text() {
     let place = Place::new();
     let data = place.synth("a.svm", 301, 500);
@@ -51,7 +45,6 @@ fn several_shards_train_the_same_model_as_the_text() {
 /// as root would leave a machine without it.
 #[cfg(unix)]
 #[test]
-#[ignore = "known fault: --model replaces what is no regular file"]
 fn a_model_does_not_replace_a_pipe() {
     use std::{os::unix::fs::FileTypeExt, process::Command};
 
@@ -70,7 +63,6 @@ fn a_model_does_not_replace_a_pipe() {
 
 /// Every loss is at least 0, and so is every objective: a bound below 0 says less than nothing.
 #[test]
-#[ignore = "known fault: the bound is below 0 where the dual phase did not get going"]
 fn a_bound_is_never_negative() {
     let place = Place::new();
     let data = place.write("a.svm", "+1 1:1e38 2:1\n-1 1:-1e38 3:2\n+1 2:3e38\n");
@@ -84,7 +76,6 @@ fn a_bound_is_never_negative() {
 
 /// With every feature allowed the problem is convex, and a plain solver is accurate.
 #[test]
-#[ignore = "known fault: a run that ends by gap is not refitted, so a plain ridge solver is better"]
 fn all_features_are_as_good_as_ridge() {
     let place = Place::new();
     let data = place.synth("a.svm", 2000, 100);
@@ -100,7 +91,6 @@ fn all_features_are_as_good_as_ridge() {
 
 /// Columns of very different scale: the model of all zeros was returned.
 #[test]
-#[ignore = "known fault: columns scaled by 10^-3..10^3 end in a model of zeros"]
 fn scaled_columns_are_trained_on() {
     let place = Place::new();
     let data = place.synth("a.svm", 600, 800);

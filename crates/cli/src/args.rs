@@ -232,6 +232,7 @@ pub(crate) struct InspectArgs {
 
 /// Generate data.
 #[derive(Debug, Subcommand)]
+#[command(after_help = "Example: ddiht synth text -o text.svm --rows 20000")]
 pub(crate) enum SynthCommand {
     Text(SynthTextArgs),
 }

@@ -27,8 +27,8 @@ enum BadOption {
     Threads,
     #[error("cannot write {what} to {path}: there is no directory {directory}")]
     NoDirectory { what: &'static str, path: String, directory: String },
-    #[error("cannot write {what} to {path}: it is a directory")]
-    IsDirectory { what: &'static str, path: String },
+    #[error("cannot write {what} to {path}: it is there and is not a regular file")]
+    NotAFile { what: &'static str, path: String },
     #[error("the threads could not be started: {0}")]
     Pool(#[from] rayon::ThreadPoolBuildError),
 }
@@ -109,8 +109,9 @@ pub(crate) fn use_threads(threads: Option<usize>) -> Result<(), Failure> {
 pub(crate) fn check_output(what: &'static str, path: Option<&Path>) -> Result<(), Failure> {
     let Some(path) = path else { return Ok(()) };
     let name = path.display().to_string();
-    if path.is_dir() {
-        return Err(Failure::input(BadOption::IsDirectory { what, path: name }));
+    // A file is renamed into place, and that would replace a device or a pipe for good.
+    if path.exists() && !path.is_file() {
+        return Err(Failure::input(BadOption::NotAFile { what, path: name }));
     }
     match path.parent() {
         Some(directory) if directory != Path::new("") && !directory.is_dir() => {

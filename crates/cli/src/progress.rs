@@ -5,7 +5,7 @@ use std::{
     process,
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -18,10 +18,40 @@ use crate::{history::History, output::percent};
 /// Time between log lines where there is no terminal.
 const LOG_EVERY: Duration = Duration::from_secs(2);
 
+/// What Ctrl-C and SIGTERM have asked for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Signals {
+    count: Arc<AtomicUsize>,
+    training: Arc<AtomicBool>,
+}
+
+impl Signals {
+    /// Listens from now on. Before training there is no model to keep and the process ends; then the first
+    /// signal asks the run to end with its best model, and the second ends the process at once.
+    pub(crate) fn listen() -> Self {
+        let signals = Self::default();
+        let Self { count, training } = signals.clone();
+        let listening = ctrlc::set_handler(move || {
+            if !training.load(Ordering::SeqCst) {
+                eprintln!("ddiht: stopped before there was a model");
+                process::exit(1);
+            }
+            if count.fetch_add(1, Ordering::SeqCst) > 0 {
+                process::exit(130);
+            }
+            eprintln!("\nddiht: ending with the best model so far; once more to end at once");
+        });
+        if let Err(error) = listening {
+            tracing::warn!("signals cannot be caught: {error}");
+        }
+        signals
+    }
+}
+
 /// The process around a run: its clock, its signals, and who wants to know.
 pub(crate) struct Console {
     start: Instant,
-    signals: Arc<AtomicUsize>,
+    signals: Signals,
     bar: Option<ProgressBar>,
     quiet: bool,
     last_log: Duration,
@@ -31,20 +61,9 @@ pub(crate) struct Console {
 }
 
 impl Console {
-    /// Starts the clock and listens for Ctrl-C and SIGTERM: the first asks the run to end with its best
-    /// model, the second ends the process at once.
-    pub(crate) fn start(quiet: bool, history: Option<History>) -> Self {
-        let signals = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&signals);
-        let listening = ctrlc::set_handler(move || {
-            if count.fetch_add(1, Ordering::SeqCst) > 0 {
-                process::exit(130);
-            }
-            eprintln!("\nddiht: ending with the best model so far; once more to end at once");
-        });
-        if let Err(error) = listening {
-            tracing::warn!("signals cannot be caught: {error}");
-        }
+    /// Starts the clock of training.
+    pub(crate) fn start(quiet: bool, history: Option<History>, signals: Signals) -> Self {
+        signals.training.store(true, Ordering::SeqCst);
         let show = !quiet && io::stderr().is_terminal();
         Self {
             start: Instant::now(),
@@ -55,11 +74,6 @@ impl Console {
             history,
             history_error: None,
         }
-    }
-
-    /// Restarts the clock: loading is not training.
-    pub(crate) fn restart_clock(&mut self) {
-        self.start = Instant::now();
     }
 
     /// Takes the progress line away.
@@ -93,7 +107,7 @@ fn line(tally: &Tally) -> String {
     let number = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), |x| format!("{x:.6}"));
     let eta = remaining(tally).map_or_else(String::new, |left| format!("  ETA {left:.0} s"));
     format!(
-        "round {} {:<7}  P {}  bound {}  gap {}{eta}",
+        "round {} {:<8}  P {}  bound {}  gap {}{eta}",
         tally.rounds,
         tally.step,
         number(objective.is_finite().then_some(objective)),
@@ -122,7 +136,7 @@ impl Host for Console {
     }
 
     fn interrupted(&self) -> bool {
-        self.signals.load(Ordering::SeqCst) > 0
+        self.signals.count.load(Ordering::SeqCst) > 0
     }
 
     fn report(&mut self, tally: &Tally, times: &[Duration]) {

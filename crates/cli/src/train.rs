@@ -16,7 +16,7 @@ use crate::{
     history::History,
     input::{self, Labels},
     output, plan,
-    progress::Console,
+    progress::{Console, Signals},
     summary::{Measures, Seconds, Summary},
 };
 
@@ -36,10 +36,10 @@ pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
     plan::check_output("the model", args.model.as_deref())?;
     plan::check_output("the history", args.history.as_deref())?;
 
+    let signals = Signals::listen();
     let set = load(args, &config)?;
-    // The test data are looked at before any time is spent on training; they are read again after it.
     let load_seconds = begin.elapsed().as_secs_f64();
-    let mut console = Console::start(args.quiet, open_history(args)?);
+    let mut console = Console::start(args.quiet, open_history(args)?, signals);
     let trained = run_training(&config, set, &mut console)?;
     let train_seconds = trained.tally.elapsed.as_secs_f64();
     if let Some(path) = &args.model {
@@ -62,7 +62,6 @@ fn run_training(
     set: TrainingSet,
     console: &mut Console,
 ) -> Result<Trained, Failure> {
-    console.restart_clock();
     let trained = train(config, set, console);
     console.finish();
     Ok(trained?)
@@ -70,6 +69,7 @@ fn run_training(
 
 /// Reads and prepares the training data, and says what a user should know about it.
 fn load(args: &TrainArgs, config: &ValidConfig) -> Result<TrainingSet, Failure> {
+    // Test data that cannot be opened are refused before any time is spent on training.
     if let Some(path) = &args.test
         && path.as_os_str() != "-"
     {

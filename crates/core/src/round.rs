@@ -100,6 +100,19 @@ pub enum Directive {
     },
 }
 
+impl Directive {
+    /// What kind of round it opens, in a word.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Ascend(_) | Self::Sdiht { .. } => "dual",
+            Self::Certify { .. } => "certify",
+            Self::Gradient(_) => "gradient",
+            Self::Nominate { .. } => "nominate",
+            Self::Survey { .. } => "survey",
+        }
+    }
+}
+
 /// Changed entries of the model that the dual phase follows.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelDelta {

@@ -56,7 +56,6 @@ impl Averaging {
         tally.support_changed = super::dual::count_new(&before.indices, &self.model.indices);
         tally.main_rounds += 1;
         tally.mark();
-        tally.step = "dual";
         let why = if tally.gap_reached() {
             Some(Stopped::Gap)
         } else if tally.rounds_used() {

@@ -95,7 +95,7 @@ impl Exact {
                 tally.offer_bound(found.bound);
                 let probe = Probe { model: found.model.clone(), smoothing: None };
                 self.phase = Phase::Scoring { model: found.model };
-                Ok(self.ask(Directive::Gradient(probe), "score", tally))
+                Ok(Next::Ask(Directive::Gradient(probe)))
             }
             Phase::Scoring { model } => {
                 let loss = slopes(replies)?.iter().map(|s| s.loss).sum();
@@ -110,7 +110,7 @@ impl Exact {
                 match finish.absorb(replies, tally)? {
                     Step::Ask(directive) => {
                         self.phase = Phase::Finishing(finish);
-                        Ok(self.ask(directive, "finish", tally))
+                        Ok(Next::Ask(directive))
                     }
                     Step::Done => Ok(self.after_finish(tally)),
                 }
@@ -118,22 +118,17 @@ impl Exact {
         }
     }
 
-    fn ask(&self, directive: Directive, step: &'static str, tally: &mut Tally) -> Next {
-        tally.step = step;
-        Next::Ask(directive)
-    }
-
     fn ascend(&mut self, tally: &mut Tally) -> Next {
         let (delta, entered) = self.dual.advance();
         tally.support_changed = entered;
         self.phase = Phase::Ascending;
-        self.ask(Directive::Ascend(delta), "dual", tally)
+        Next::Ask(Directive::Ascend(delta))
     }
 
     fn certify(&mut self, tally: &mut Tally) -> Next {
         let support = support_to_certify(self.dual.u(), tally.job());
         self.phase = Phase::Certifying { support: support.clone() };
-        self.ask(Directive::Certify { support }, "certify", tally)
+        Next::Ask(Directive::Certify { support })
     }
 
     /// Whether the dual phase must end after this round, whatever it reached.
@@ -176,7 +171,7 @@ impl Exact {
         }
         let (finish, directive) = Finish::new(model, tally);
         self.phase = Phase::Finishing(Box::new(finish));
-        self.ask(directive, "finish", tally)
+        Next::Ask(directive)
     }
 
     /// The gap is reached, but the model is not yet the best on its own support.
@@ -184,7 +179,7 @@ impl Exact {
         let model = tally.best().map(|best| best.model.clone()).unwrap_or_default();
         let (finish, directive) = Finish::polish_only(model, tally);
         self.phase = Phase::Finishing(Box::new(finish));
-        self.ask(directive, "finish", tally)
+        Next::Ask(directive)
     }
 
     fn after_finish(&mut self, tally: &mut Tally) -> Next {

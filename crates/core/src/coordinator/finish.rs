@@ -25,7 +25,7 @@ const EXTRA_WORK: f64 = 4e8;
 /// What a round costs besides, in entries.
 const ROUND_WORK: f64 = 2e4;
 /// Kicks in a row that found nothing.
-const MOST_FAILED_KICKS: usize = 30;
+const MOST_FAILED_KICKS: usize = 100;
 /// Shard number of the generator for kicks: no shard has it.
 const KICKS: usize = usize::MAX;
 

@@ -64,7 +64,13 @@ impl Refit {
         let Effort { predicted, proven, evaluations, .. } = effort;
         let target = Target { predicted, proven, convexity: job.lambda };
         let solver = Lbfgs::new(start.values, &diagonal, target, evaluations);
-        Self { support: start.indices, smoothing: Some(effort.width), solver, rival, evaluations: 0 }
+        Self {
+            support: start.indices,
+            smoothing: Some(effort.width),
+            solver,
+            rival,
+            evaluations: 0,
+        }
     }
 
     /// The question to the shards.

@@ -107,6 +107,8 @@ pub struct Coordinator {
     tally: Tally,
     method: Running,
     inbox: Vec<Option<Reply>>,
+    /// The kind of the open round.
+    open: &'static str,
     commands: VecDeque<Command>,
     over: bool,
 }
@@ -128,7 +130,8 @@ impl Coordinator {
             }
         };
         let inbox = (0..job.shards).map(|_| None).collect();
-        let mut this = Self { tally, method, inbox, commands: VecDeque::new(), over: false };
+        let commands = VecDeque::new();
+        let mut this = Self { tally, method, inbox, open: "", commands, over: false };
         this.broadcast(first);
         this
     }
@@ -154,7 +157,7 @@ impl Coordinator {
     }
 
     fn answer(&mut self, shard: usize, round: u64, reply: Reply) {
-        if self.over || round != self.tally.rounds {
+        if self.over || round != self.tally.rounds + 1 {
             return;
         }
         let shards = self.inbox.len();
@@ -173,6 +176,8 @@ impl Coordinator {
         let replies: Vec<Reply> = self.inbox.iter_mut().filter_map(Option::take).collect();
         let visited: f64 = replies.iter().map(|reply| reply.visited(self.tally.job())).sum();
         self.tally.visited += visited;
+        self.tally.rounds += 1;
+        self.tally.step = self.open;
         let next = match &mut self.method {
             Running::Exact(exact) => exact.absorb(replies, &mut self.tally),
             Running::Averaging(averaging) => averaging.absorb(replies, &mut self.tally),
@@ -189,8 +194,8 @@ impl Coordinator {
     }
 
     fn broadcast(&mut self, directive: Directive) {
-        self.tally.rounds += 1;
-        let round = self.tally.rounds;
+        let round = self.tally.rounds + 1;
+        self.open = directive.name();
         self.commands.push_back(Command::Broadcast { round, directive: Arc::new(directive) });
     }
 

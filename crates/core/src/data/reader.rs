@@ -83,6 +83,8 @@ struct Reader<'a> {
     total_rows: usize,
     dropped: u64,
     zero_based: Option<bool>,
+    /// The numbers that the rows of shard files have in the whole data set.
+    numbers: Vec<u64>,
 }
 
 impl<'a> Reader<'a> {
@@ -97,6 +99,7 @@ impl<'a> Reader<'a> {
             total_rows: 0,
             dropped: 0,
             zero_based: None,
+            numbers: Vec::new(),
         }
     }
 
@@ -170,6 +173,9 @@ impl<'a> Reader<'a> {
         self.agree_on_base(&name, shard.info.zero_based)?;
         let first_row = self.total_rows;
         self.total_rows += shard.x.rows();
+        let number = |i: usize| shard.info.first_row + i as u64 * shard.info.stride;
+        let kept = (0..shard.x.rows()).filter(|i| keeps(self.options, first_row + i));
+        self.numbers.extend(kept.map(number));
         let whole = self.options.shard.is_none() && self.options.max_feature.is_none();
         if whole && self.x.rows() == 0 {
             let cols = self.x.cols().max(shard.x.cols());
@@ -203,6 +209,7 @@ impl<'a> Reader<'a> {
         if self.total_rows == 0 {
             return Err(DataError::Empty(inputs.to_vec()));
         }
+        self.restore_order();
         if let Some(max) = self.options.max_feature {
             self.x.set_cols(max as usize + 1);
         }
@@ -215,6 +222,29 @@ impl<'a> Reader<'a> {
             dropped: self.dropped,
             zero_based: self.zero_based.unwrap_or(self.options.zero_based),
         })
+    }
+}
+
+impl Reader<'_> {
+    /// Puts the rows of shard files back into the order of the data set they were cut from, so that they
+    /// train the model the text would. Files that are not parts of one set stay as they were given.
+    fn restore_order(&mut self) {
+        let numbers = mem::take(&mut self.numbers);
+        if numbers.len() != self.x.rows() || numbers.is_sorted() {
+            return;
+        }
+        let mut order: Vec<usize> = (0..numbers.len()).collect();
+        order.sort_by_key(|&i| numbers[i]);
+        if order.windows(2).any(|pair| numbers[pair[0]] == numbers[pair[1]]) {
+            return;
+        }
+        let mut x = CsrMatrix::with_capacity(self.x.cols(), self.x.rows(), self.x.nnz());
+        for &i in &order {
+            let row = self.x.row(i);
+            x.push_row(row.indices, row.values);
+        }
+        self.labels = order.iter().map(|&i| self.labels[i]).collect();
+        self.x = x;
     }
 }
 
