@@ -67,6 +67,7 @@ def main() -> int:
     enter_venv(arguments.venv)
     # Not the directory of this script: its name would hide the peer's module.
     sys.path[0] = str(HERE / "compare")
+    sys.dont_write_bytecode = True
     import comparisons
 
     return comparisons.run(arguments)

@@ -55,7 +55,8 @@ fn stage(k: usize, count: usize, is_kind: impl Fn(&Directive) -> bool) -> Stage 
     config.limits.gap = 0.0;
     config.limits.rounds = Some(2 * WARM_UP as u64);
     let config = config.check().unwrap();
-    let (job, entries) = (config.job(rows.x.rows(), rows.x.cols()), rows.x.nnz());
+    let entries = rows.x.nnz();
+    let job = config.job(rows.x.rows(), rows.x.cols(), entries);
     let mut coordinator = Coordinator::new(job, config.method(), config.get().limits);
     let mut shard = Shard::new(0, job, rows);
     let mut seen = 0;
