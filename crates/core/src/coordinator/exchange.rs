@@ -78,7 +78,7 @@ pub(super) struct Exchange {
 /// What to do next.
 pub(super) enum Step {
     Ask(Directive),
-    Done(Fit),
+    Done,
 }
 
 /// The shards did not answer what they were asked.
@@ -149,7 +149,7 @@ impl Exchange {
         let surplus = fit.features().saturating_sub(k);
         match purpose {
             Purpose::Prune if surplus > 0 => {
-                let few = (fit.features() * 3 / 20).max(1);
+                let few = (fit.features() / 20).max(1);
                 let cut = self.outlook.without_worst(&fit.model, surplus.min(few), lambda);
                 self.refit(cut, purpose, tally)
             }
@@ -200,7 +200,7 @@ impl Exchange {
         }
         let count = self.size.min(candidates);
         if count == 0 {
-            return Step::Done(self.incumbent.clone());
+            return Step::Done;
         }
         let swap = self.swap_next;
         self.swap_next = !swap;
@@ -227,6 +227,11 @@ impl Exchange {
         let ask = refit.ask();
         self.stage = Stage::Refitting { refit: Box::new(refit), purpose };
         Step::Ask(ask)
+    }
+
+    /// The best fit so far.
+    pub(super) fn incumbent(&self) -> &Fit {
+        &self.incumbent
     }
 
     /// The curvature known at the last survey, for further refits.

@@ -21,7 +21,13 @@ use super::{
 };
 
 /// Entries of the data that searches beyond the first may visit.
-const EXTRA_WORK: f64 = 4e8;
+const EXTRA_WORK: f64 = 1e9;
+/// Another start is tried if the first search visited at most this many.
+const CHEAP_SEARCH: f64 = 6e8;
+/// Entries after which a search ends where it is.
+const SEARCH_WORK: f64 = 3e9;
+/// Entries that the last refits may visit.
+const POLISH_WORK: f64 = 2e9;
 /// What a round costs besides, in entries.
 const ROUND_WORK: f64 = 2e4;
 /// Kicks in a row that found nothing.
@@ -110,14 +116,18 @@ impl Finish {
         tally: &mut Tally,
     ) -> Result<Step, Mismatch> {
         match &mut self.stage {
-            Stage::Searching(search) => match search.absorb(replies, tally)? {
-                exchange::Step::Ask(directive) => Ok(Step::Ask(directive)),
-                exchange::Step::Done(fit) => {
-                    let curvature = search.curvature(&fit.model.indices);
-                    self.keep(fit, curvature);
-                    Ok(self.next_search(tally))
+            Stage::Searching(search) => {
+                let step = search.absorb(replies, tally)?;
+                if let exchange::Step::Ask(directive) = step
+                    && work(tally) - self.began < SEARCH_WORK
+                {
+                    return Ok(Step::Ask(directive));
                 }
-            },
+                let fit = search.incumbent().clone();
+                let curvature = search.curvature(&fit.model.indices);
+                self.keep(fit, curvature);
+                Ok(self.next_search(tally))
+            }
             Stage::Polishing { refit, left } => {
                 let slopes = slopes(replies)?;
                 let left = *left;
@@ -129,7 +139,7 @@ impl Finish {
         }
     }
 
-    /// Books the cost of a search; another one is expected to cost as much as the first.
+    /// Books the cost of a search, and says whether another one can be afforded.
     fn charge(&mut self, tally: &Tally) -> bool {
         let cost = work(tally) - self.began;
         self.began += cost;
@@ -137,8 +147,7 @@ impl Finish {
             self.left -= cost;
         }
         let first = *self.first_cost.get_or_insert(cost);
-        let next = if self.starts.is_empty() { 0.0 } else { first };
-        self.left > next
+        self.left > 0.0 && first <= CHEAP_SEARCH
     }
 
     fn keep(&mut self, fit: Fit, curvature: Vec<f64>) {
@@ -191,6 +200,8 @@ impl Finish {
         left: &'static [Effort],
         tally: &Tally,
     ) -> Directive {
+        let affordable = (POLISH_WORK / tally.job().entries.max(1) as f64) as usize;
+        let effort = Effort { evaluations: effort.evaluations.min(affordable.max(50)), ..effort };
         let refit = Refit::new(tally.job(), model, &self.curvature, effort, f64::INFINITY);
         let ask = refit.ask();
         self.stage = Stage::Polishing { refit: Box::new(refit), left };
