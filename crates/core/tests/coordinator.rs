@@ -1,0 +1,234 @@
+//! The coordinator with shards in one process: bounds are bounds, and order does not matter.
+
+use std::time::Duration;
+
+use ddiht_core::{
+    config::{Algorithm, Config, Ridge, Uplink},
+    coordinator::{Command, Coordinator, Event, Limits, Stopped, Tally},
+    data::CsrMatrix,
+    evaluate::Answers,
+    local::{self, Host},
+    loss::LossKind,
+    round::{Job, Weights},
+    shard::{Rows, Shard},
+};
+use proptest::prelude::*;
+
+const LOSSES: [LossKind; 5] = [
+    LossKind::Hinge,
+    LossKind::SquaredHinge,
+    LossKind::SmoothedHinge { gamma: 0.25 },
+    LossKind::Logistic,
+    LossKind::Squared,
+];
+
+/// No clock, no interruption.
+struct Quiet;
+
+impl Host for Quiet {
+    fn elapsed(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn interrupted(&self) -> bool {
+        false
+    }
+
+    fn report(&mut self, _tally: &Tally, _times: &[Duration]) {}
+}
+
+/// Rows as (label, entries); features are numbered from 1.
+type Table = Vec<(bool, Vec<(u32, f32)>)>;
+
+fn tables() -> impl Strategy<Value = Table> {
+    let entry = (1u32..13, (-40i8..=40).prop_map(|v| f32::from(v) / 10.0));
+    let row = (any::<bool>(), prop::collection::vec(entry, 0..6));
+    prop::collection::vec(row, 2..25)
+}
+
+fn rows(table: &Table, loss: LossKind, shard: usize, of: usize) -> Rows {
+    let mut out = Rows { x: CsrMatrix::new(13), y: Vec::new(), weights: None };
+    for (positive, entries) in table.iter().skip(shard).step_by(of) {
+        let mut entries = entries.clone();
+        entries.sort_by_key(|e| e.0);
+        entries.dedup_by_key(|e| e.0);
+        let (indices, values): (Vec<u32>, Vec<f32>) = entries.into_iter().unzip();
+        out.x.push_row(&indices, &values);
+        let class = if *positive { 1.0 } else { -1.0 };
+        out.y.push(if loss.is_classification() {
+            class
+        } else {
+            3.0 * class + values.len() as f64
+        });
+    }
+    out.x.set_cols(13);
+    out
+}
+
+fn setup(table: &Table, config: &Config) -> (Job, Vec<Shard>, Coordinator) {
+    let valid = config.clone().check().unwrap();
+    let entries = table.iter().map(|r| r.1.len()).sum();
+    let job = valid.job(table.len(), 13, entries);
+    let parts = config.workers;
+    let part = |p: usize| Shard::new(p, job, rows(table, config.loss, p, parts));
+    (job, (0..parts).map(part).collect(), Coordinator::new(job, valid.method(), config.limits))
+}
+
+fn limits(rounds: u64) -> Limits {
+    Limits { gap: 0.0, rounds: Some(rounds), time: None }
+}
+
+fn objective(table: &Table, job: &Job, model: &Weights) -> f64 {
+    let answers = Answers::of(job.loss, model, rows(table, job.loss, 0, 1));
+    answers.objective(model, job.lambda)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Weak duality (M3): the bound is at most P of any k-sparse model, whatever the loss, the number of
+    /// shards, the uplink and the scale of lambda.
+    #[test]
+    fn no_sparse_model_is_below_the_bound(
+        table in tables(), k in 1usize..5, workers in 1usize..4, intercept in any::<bool>(),
+        log_lambda in -5i32..1, uplink in 0usize..3,
+        supports in prop::collection::vec(prop::collection::vec((1u32..13, -3.0..3.0f64), 0..5), 12),
+    ) {
+        for loss in LOSSES {
+            let config = Config {
+                loss, workers, intercept, limits: limits(12), ridge: Ridge::Lambda(10f64.powi(log_lambda)),
+                uplink: [Uplink::K, Uplink::FourK, Uplink::Full][uplink], ..Config::new(k)
+            };
+            let (job, mut shards, mut coordinator) = setup(&table, &config);
+            local::run(&mut coordinator, &mut shards, &mut Quiet).unwrap();
+            let tally = coordinator.tally();
+            let (best, bound) = (tally.best().unwrap(), tally.bound().unwrap());
+            prop_assert!(best.model.nnz() <= k);
+            prop_assert!(bound <= best.objective, "{loss}: {bound} above {}", best.objective);
+            let recomputed = objective(&table, &job, &best.model);
+            prop_assert!((recomputed - best.objective).abs() <= 1e-9 * (1.0 + recomputed));
+            for support in &supports {
+                let mut entries = support.clone();
+                entries.sort_by_key(|e| e.0);
+                entries.dedup_by_key(|e| e.0);
+                entries.truncate(k);
+                let (indices, values) = entries.into_iter().unzip();
+                let p = objective(&table, &job, &Weights { indices, values });
+                prop_assert!(bound <= p, "{loss}: bound {bound} above {p}");
+            }
+        }
+    }
+
+    /// Answers may come in any order and more than once.
+    #[test]
+    fn arrival_order_and_repetition_change_nothing(table in tables(), k in 1usize..5, turn in 0usize..3) {
+        let config = Config { workers: 3, limits: limits(10), ..Config::new(k) };
+        let (_, mut shards, mut calm) = setup(&table, &config);
+        local::run(&mut calm, &mut shards, &mut Quiet).unwrap();
+        let (_, mut shards, mut wild) = setup(&table, &config);
+        run_in_disorder(&mut wild, &mut shards, turn);
+        prop_assert_eq!(calm.tally().best(), wild.tally().best());
+        prop_assert_eq!(calm.tally().bound(), wild.tally().bound());
+        prop_assert_eq!(calm.tally().rounds, wild.tally().rounds);
+    }
+}
+
+/// Delivers answers rotated by `turn`, each twice, and the ones of the last round once more.
+fn run_in_disorder(coordinator: &mut Coordinator, shards: &mut [Shard], turn: usize) {
+    let mut late = Vec::new();
+    while let Some(command) = coordinator.poll() {
+        let Command::Broadcast { round, directive } = command else { continue };
+        let mut answers: Vec<_> =
+            shards.iter_mut().map(|s| s.handle(round, &directive)).enumerate().collect();
+        answers.rotate_left(turn);
+        let this_round = answers.clone();
+        for (shard, reply) in std::mem::replace(&mut late, this_round) {
+            coordinator.handle(Duration::ZERO, Event::Answer { shard, round: round - 1, reply });
+        }
+        for (shard, reply) in answers {
+            for reply in [reply.clone(), reply] {
+                coordinator.handle(Duration::ZERO, Event::Answer { shard, round, reply });
+            }
+        }
+    }
+}
+
+/// Rows that are easy to tell apart by feature 1, among noise.
+fn easy() -> Table {
+    let noise = |i: u32| (2 + i % 11, ((i * 7919 % 13) as f32 - 6.0) / 6.0);
+    (0..60)
+        .map(|i| (i % 2 == 0, vec![(1, if i % 2 == 0 { 1.0 } else { -1.0 }), noise(i)]))
+        .collect()
+}
+
+#[test]
+fn with_all_features_the_gap_closes_for_every_loss_and_any_number_of_shards() {
+    for loss in LOSSES {
+        let mut reached = Vec::new();
+        for workers in [1, 2, 5] {
+            let limits = Limits { gap: 1e-4, rounds: None, time: None };
+            let ridge = Ridge::Lambda(1e-2);
+            let config = Config { loss, workers, limits, ridge, ..Config::new(12) };
+            let (_, mut shards, mut coordinator) = setup(&easy(), &config);
+            let why = local::run(&mut coordinator, &mut shards, &mut Quiet).unwrap();
+            let tally = coordinator.tally();
+            assert_eq!(why, Stopped::Gap, "{loss}, {workers} shards: gap {:?}", tally.gap());
+            reached.push(tally.objective());
+        }
+        let (low, high) = (reached.iter().copied().fold(f64::MAX, f64::min), reached[0]);
+        assert!(high - low <= 1e-4 * high, "{loss}: {reached:?}");
+    }
+}
+
+#[test]
+fn the_telling_feature_is_chosen() {
+    for loss in LOSSES {
+        let config = Config { loss, limits: limits(20), intercept: false, ..Config::new(1) };
+        let (_, mut shards, mut coordinator) = setup(&easy(), &config);
+        local::run(&mut coordinator, &mut shards, &mut Quiet).unwrap();
+        assert_eq!(coordinator.tally().best().unwrap().model.indices, vec![1], "{loss}");
+    }
+}
+
+#[test]
+fn the_papers_algorithms_raise_the_bound_and_keep_the_best_model() {
+    for algorithm in [Algorithm::Diht, Algorithm::Sdiht] {
+        for loss in LOSSES {
+            let ridge = Ridge::Lambda(1e-1);
+            let config = Config {
+                loss,
+                algorithm,
+                ridge,
+                batch_size: 7,
+                limits: limits(300),
+                ..Config::new(3)
+            };
+            let (_, mut shards, mut coordinator) = setup(&easy(), &config);
+            local::run(&mut coordinator, &mut shards, &mut Quiet).unwrap();
+            let tally = coordinator.tally();
+            let (objective, bound) = (tally.objective(), tally.bound().unwrap());
+            assert!(bound <= objective && bound > 0.0, "{algorithm:?} {loss}: {bound} {objective}");
+            assert!(tally.gap().unwrap() < 0.2, "{algorithm:?} {loss}: {bound} {objective}");
+        }
+    }
+}
+
+#[test]
+fn an_unknown_shard_is_refused() {
+    let (_, mut shards, mut coordinator) = setup(&easy(), &Config::new(3));
+    let Some(Command::Broadcast { round, directive }) = coordinator.poll() else {
+        panic!("no round")
+    };
+    let reply = shards[0].handle(round, &directive);
+    coordinator.handle(Duration::ZERO, Event::Answer { shard: 7, round, reply });
+    assert!(matches!(coordinator.poll(), Some(Command::Fail(_))));
+}
+
+#[test]
+fn a_stop_ends_the_run_with_a_model() {
+    let (_, mut shards, mut coordinator) = setup(&easy(), &Config::new(3));
+    coordinator.handle(Duration::ZERO, Event::Stop);
+    let why = local::run(&mut coordinator, &mut shards, &mut Quiet).unwrap();
+    assert_eq!(why, Stopped::Interrupted);
+    assert!(coordinator.tally().best().is_some());
+}
