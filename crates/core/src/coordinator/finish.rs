@@ -221,7 +221,7 @@ fn kick(job: &Job, model: &Weights, number: u64) -> Option<Start> {
         return None;
     }
     let mut random = rng::generator(job.seed, KICKS, number);
-    let most = (features.len() / 4).clamp(1, 64);
+    let most = (features.len() / 2).clamp(1, 64);
     let count = random.random_range(1..=most);
     let drawn = index::sample(&mut random, features.len(), count);
     let mut banned: Vec<u32> = drawn.iter().map(|i| features[i]).collect();
