@@ -1,5 +1,7 @@
 //! The coordinator with shards in one process: bounds are bounds, and order does not matter.
 
+#![allow(clippy::unwrap_used, reason = "a helper of a test that cannot unwrap has failed the test")]
+
 use std::time::Duration;
 
 use ddiht_core::{
