@@ -1,7 +1,7 @@
 //! The dual phase of `exact`, the coordinator's side: Frank-Wolfe on selectors (M5).
 //!
 //! max_alpha min_theta  -(1/N) sum_i l*(alpha_i) - (lambda/2) sum_j theta_j u_j^2
-//! s.t. theta in [0,1]^d, sum_j theta_j <= k
+//! s.t. 0 <= theta_j <= 1, sum_j theta_j <= k
 //!
 //! where   theta moves towards the k largest |u_j| by gamma = 2/(t+2), and the shards' alpha follow it on
 //!         the columns with theta_j > 0
