@@ -2,7 +2,7 @@
 
 use std::{fs, io, path::PathBuf};
 
-use ddiht_core::data::{self, ReadOptions, ShardInfo, write_shard};
+use ddiht_core::data::{self, ReadOptions, ShardInfo, shard_path, write_shard};
 
 use crate::{args::ShardArgs, failure::Failure, output};
 
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &ShardArgs) -> Result<(), Failure> {
         };
         let x = raw.x.select(|r| r % count == shard);
         let labels: Vec<f64> = raw.labels.iter().skip(shard).step_by(count).copied().collect();
-        let path = args.output.join(format!("shard-{shard:05}-of-{count:05}.ddiht"));
+        let path = shard_path(&args.output, shard, count);
         write_shard(&path, &info, &x, &labels)?;
         tracing::info!("{}: {} rows, {} entries", path.display(), x.rows(), x.nnz());
     }

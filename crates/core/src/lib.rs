@@ -5,8 +5,9 @@
 //! - [`loss`], [`threshold`], [`design`]: the mathematics of one row, of `H_k`, and of sums over rows
 //! - [`round`]: what a coordinator asks of shards and what they answer
 //! - [`shard`], [`solver`]: the shards' side; [`coordinator`]: the other side, a state machine without I/O
+//! - [`enrol`]: what a run must know of its data before the first round
 //! - [`local`]: both in one process; [`train`]: a whole run; [`config`], [`model`]: what goes in and out
-//! - [`evaluate`], [`metrics`], [`synth`]: measures, and data to measure on
+//! - [`evaluate`], [`measures`], [`metrics`], [`synth`]: measures, and data to measure on
 //!
 //! Derivations are numbered M1, M2, ... in `docs/math.md`, and comments refer to them by number.
 
@@ -14,9 +15,11 @@ pub mod config;
 pub mod coordinator;
 pub mod data;
 pub mod design;
+pub mod enrol;
 pub mod evaluate;
 pub mod local;
 pub mod loss;
+pub mod measures;
 pub mod metrics;
 pub mod model;
 pub mod rng;

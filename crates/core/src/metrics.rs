@@ -58,6 +58,14 @@ impl Confusion {
         counts
     }
 
+    /// Adds the counts of other rows.
+    pub fn add(&mut self, other: &Self) {
+        self.tp += other.tp;
+        self.fp += other.fp;
+        self.tn += other.tn;
+        self.fn_ += other.fn_;
+    }
+
     /// The share of right answers; 0 when there is no row.
     #[must_use]
     pub fn accuracy(&self) -> f64 {
@@ -106,17 +114,26 @@ impl Classification {
     /// Measures scores `x'w` against targets, where a target above 0 is positive.
     pub fn of(scores: &[f64], targets: &[f64]) -> Result<Self, MetricsError> {
         check(scores, targets)?;
-        let confusion = Confusion::of(scores, targets);
         let groups = groups_by_score(scores, targets);
-        Ok(Self {
+        Ok(Self::from(Confusion::of(scores, targets), &groups))
+    }
+
+    /// From the numbers of positive and negative rows of each score, lowest score first.
+    pub fn from_groups(confusion: Confusion, groups: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        let group = |(positives, negatives)| Group { positives, negatives };
+        Self::from(confusion, &groups.into_iter().map(group).collect::<Vec<_>>())
+    }
+
+    fn from(confusion: Confusion, groups: &[Group]) -> Self {
+        Self {
             accuracy: confusion.accuracy(),
-            auc: auc_of(&groups),
+            auc: auc_of(groups),
             f1: confusion.f1(),
             precision: confusion.precision(),
             recall: confusion.recall(),
-            pr_auc: average_precision_of(&groups),
+            pr_auc: average_precision_of(groups),
             confusion,
-        })
+        }
     }
 }
 

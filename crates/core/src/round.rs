@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::measures::Measures;
+
 /// Entries of a sparse vector: ascending columns and a value for each.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sparse<T> {
@@ -93,9 +95,23 @@ pub enum Directive {
         /// The columns, ascending.
         columns: Vec<u32>,
     },
+    /// What is still unsent of `u`, without a step: before a bound it makes the evidence tighter.
+    Flush,
     /// Local steps of the dual iterative hard thresholding of the papers, from this model.
     Sdiht {
         /// The model of the server, `ws` in the report.
+        model: Weights,
+        /// Earlier models of the server whose loss this shard has not told yet, oldest first.
+        unscored: Vec<Weights>,
+    },
+    /// The losses of these models, as sums over the rows of the shard.
+    Score {
+        /// The candidates.
+        candidates: Vec<Weights>,
+    },
+    /// The last round: how good the chosen model is on the training data.
+    Measure {
+        /// The model.
         model: Weights,
     },
 }
@@ -105,7 +121,10 @@ impl Directive {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Ascend(_) | Self::Sdiht { .. } => "dual",
+            Self::Flush => "flush",
             Self::Certify { .. } => "certify",
+            Self::Score { .. } => "score",
+            Self::Measure { .. } => "measure",
             Self::Gradient(_) => "gradient",
             Self::Nominate { .. } => "nominate",
             Self::Survey { .. } => "survey",
@@ -136,7 +155,7 @@ pub struct Probe {
 /// A shard's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// To [`Directive::Ascend`]: the largest entries of `u_m - held_m`.
+    /// To [`Directive::Ascend`] and [`Directive::Flush`]: the largest entries of `u_m - held_m`.
     Ascend(Sparse<f32>),
     /// To [`Directive::Certify`].
     Evidence(Evidence),
@@ -158,6 +177,10 @@ pub enum Reply {
     },
     /// To [`Directive::Sdiht`].
     Sdiht(LocalModel),
+    /// To [`Directive::Score`]: a sum for each candidate.
+    Losses(Vec<f64>),
+    /// To [`Directive::Measure`].
+    Measures(Measures),
 }
 
 impl Reply {
@@ -170,6 +193,8 @@ impl Reply {
             Self::Gradient(slope) => slope.visited as f64,
             Self::Evidence(_) => all,
             Self::Nominees { .. } | Self::Sdiht(_) => 2.0 * all,
+            Self::Losses(losses) => all * losses.len() as f64,
+            Self::Measures(_) => all,
             Self::Survey { .. } => 0.0,
         }
     }
@@ -221,8 +246,8 @@ pub struct Slope {
 pub struct LocalModel {
     /// The shard's k-sparse model.
     pub model: Weights,
-    /// Sum of the losses of the model it was sent, over its rows.
-    pub loss: f64,
+    /// Sums of losses over its rows: of the unscored models, oldest first, then of the model it was sent.
+    pub losses: Vec<f64>,
     /// The step it took.
     pub step: f64,
     /// At least `||H_k(u_m)||^2` plus the intercept's square, at the new alpha.

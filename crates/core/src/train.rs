@@ -3,7 +3,8 @@
 use crate::{
     config::ValidConfig,
     coordinator::{Coordinator, CoordinatorError, Stopped, Tally},
-    data::{DataError, LabelMap, RawData, map_labels},
+    data::{DataError, LabelMap, RawData},
+    enrol::{Launch, Preparation},
     evaluate::Answers,
     local::{self, Host},
     model::{Model, Outcome},
@@ -14,53 +15,43 @@ use crate::{
 /// A training set: prepared, cut into shards, described.
 #[derive(Debug)]
 pub struct TrainingSet {
-    rows: usize,
-    cols: usize,
-    entries: usize,
-    labels: Option<LabelMap>,
+    launch: Launch,
     shards: Vec<Rows>,
 }
 
 impl TrainingSet {
     /// Maps labels, scales rows and gives row r to shard r mod M.
     pub fn prepare(config: &ValidConfig, raw: RawData) -> Result<Self, DataError> {
-        let settings = config.get();
-        let (mut x, mut y) = (raw.x, raw.labels);
-        let labels = if settings.loss.is_classification() {
-            Some(map_labels(&mut y, settings.positive.as_ref())?)
-        } else {
-            None
-        };
-        settings.normalize.apply(&mut x);
-        let (rows, cols, entries) = (x.rows(), x.cols(), x.nnz());
-        let count = settings.workers;
+        let preparation = Preparation::of(config);
+        let launch = Launch::new(config, &[preparation.describe(&raw)])?;
+        let Rows { x, y, .. } = preparation.rows(raw, launch.labels.as_ref())?;
+        let count = config.get().workers;
         let shards = if count == 1 {
             vec![Rows { x, y, weights: None }]
         } else {
-            let of = |p: usize| move |r: &usize| r % count == p;
             let part = |p: usize| Rows {
-                x: x.select(|r| of(p)(&r)),
-                y: (0..rows).filter(of(p)).map(|r| y[r]).collect(),
+                x: x.select(|r| r % count == p),
+                y: y.iter().skip(p).step_by(count).copied().collect(),
                 weights: None,
             };
             (0..count).map(part).collect()
         };
-        Ok(Self { rows, cols, entries, labels, shards })
+        Ok(Self { launch, shards })
     }
 
     /// Rows.
     pub fn rows(&self) -> usize {
-        self.rows
+        self.launch.job.total_rows
     }
 
     /// Features.
     pub fn features(&self) -> usize {
-        self.cols - 1
+        self.launch.job.cols - 1
     }
 
     /// The classes, unless it is a regression.
     pub fn labels(&self) -> Option<LabelMap> {
-        self.labels
+        self.launch.labels
     }
 }
 
@@ -94,8 +85,8 @@ pub fn train(
     set: TrainingSet,
     host: &mut impl Host,
 ) -> Result<Trained, TrainError> {
-    let job = config.job(set.rows, set.cols, set.entries);
-    let (rows, features, labels) = (set.rows, set.features(), set.labels);
+    let job = set.launch.job;
+    let (rows, features, labels) = (set.rows(), set.features(), set.labels());
     let number = set.shards.into_iter().enumerate();
     let mut shards: Vec<Shard> = number.map(|(p, rows)| Shard::new(p, job, rows)).collect();
     let mut coordinator = Coordinator::new(job, config.method(), config.get().limits);

@@ -32,7 +32,7 @@ impl Averaging {
     }
 
     pub(super) fn start(&self) -> Directive {
-        Directive::Sdiht { model: self.model.clone() }
+        Directive::Sdiht { model: self.model.clone(), unscored: Vec::new() }
     }
 
     pub(super) fn absorb(
@@ -47,7 +47,7 @@ impl Averaging {
         }
         let locals = local_models(replies)?;
         // A shard returns the loss of the model it was sent, so P is known one round late.
-        tally.offer(&self.model, locals.iter().map(|l| l.loss).sum());
+        tally.offer(&self.model, locals.iter().map(|l| l.losses.iter().sum::<f64>()).sum());
         if let [only] = locals.as_slice() {
             tally.offer_bound(dual_bound(tally.job(), &only.conjugate, only.norm_sq));
         }
@@ -66,7 +66,7 @@ impl Averaging {
         self.ending = why;
         Ok(Next::Ask(match why {
             Some(_) => Directive::Gradient(Probe { model: self.model.clone(), smoothing: None }),
-            None => Directive::Sdiht { model: self.model.clone() },
+            None => Directive::Sdiht { model: self.model.clone(), unscored: Vec::new() },
         }))
     }
 

@@ -5,8 +5,9 @@
 //! it. Lengths are held against the header, and the header against the size of the file, before memory is
 //! asked for; what a stream of unknown size claims is believed only as far as its bytes arrive.
 
+use std::fs;
 use std::io::{self, BufReader, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use wincode::config::{Configuration, DefaultConfig, PREALLOCATION_SIZE_LIMIT_DISABLED};
 use wincode::io::std_read::ReadAdapter;
@@ -20,6 +21,9 @@ use super::source::Source;
 
 /// The first bytes of every shard file: no text starts like this, and a line-end conversion shows.
 pub const MAGIC: [u8; 8] = *b"\x89DDIHT\r\n";
+
+/// How the names of shard files end.
+const EXTENSION: &str = "ddiht";
 
 /// The version of the layout.
 pub const VERSION: u32 = 1;
@@ -177,6 +181,25 @@ where
 /// Reads a whole shard file.
 pub fn read_shard(path: &Path) -> Result<Shard, DataError> {
     read_from(Source::open(path)?)
+}
+
+/// The name of a shard's file in a directory.
+pub fn shard_path(directory: &Path, shard: usize, shards: usize) -> PathBuf {
+    directory.join(format!("shard-{shard:05}-of-{shards:05}.{EXTENSION}"))
+}
+
+/// The shard files of a directory, by name.
+pub(super) fn files_in(directory: &Path) -> Result<Vec<PathBuf>, DataError> {
+    let failed = |source| DataError::Open { path: directory.into(), source };
+    let mut files = Vec::new();
+    for entry in fs::read_dir(directory).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_some_and(|extension| extension == EXTENSION) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    if files.is_empty() { Err(DataError::Directory(directory.into())) } else { Ok(files) }
 }
 
 /// Reads a shard from an input that is open already.

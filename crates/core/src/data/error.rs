@@ -20,8 +20,8 @@ pub enum DataError {
         /// Why.
         source: io::Error,
     },
-    /// A directory was named where a file is needed.
-    #[error("{}: is a directory, name its files", .0.display())]
+    /// A directory without shard files was named.
+    #[error("{}: is a directory without shards (*.ddiht), name its files", .0.display())]
     Directory(PathBuf),
     /// A location that only a build with remote access can read.
     #[error("{0}: remote locations are not supported by this build; download the file first")]

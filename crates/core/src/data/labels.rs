@@ -140,6 +140,13 @@ impl LabelCounts {
         counts
     }
 
+    /// These counts, and `others` rows with labels that are not among them.
+    pub fn from_counts(counts: impl IntoIterator<Item = (f64, u64)>, others: u64) -> Self {
+        let mut this = Self { others, ..Self::default() };
+        counts.into_iter().for_each(|(label, rows)| this.add(label, rows));
+        this
+    }
+
     /// Adds `rows` rows with this label.
     pub fn add(&mut self, label: f64, rows: u64) {
         let label = label + 0.0;

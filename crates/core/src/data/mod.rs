@@ -12,7 +12,9 @@ pub mod reader;
 pub mod source;
 
 pub(crate) use atomic::write_atomically;
-pub use binary::{Shard, ShardInfo, ShardSummary, inspect_shard, read_shard, write_shard};
+pub use binary::{
+    Shard, ShardInfo, ShardSummary, inspect_shard, read_shard, shard_path, write_shard,
+};
 pub use csr::{CsrMatrix, Row};
 pub use error::{DataError, ShardError};
 pub use labels::{LabelCounts, LabelMap, LabelRule, RuleError, apply_labels, map_labels};

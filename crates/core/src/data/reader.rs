@@ -35,7 +35,7 @@ pub struct ReadOptions {
 }
 
 /// What was read.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct RawData {
     /// The rows kept.
     pub x: CsrMatrix,
@@ -49,7 +49,7 @@ pub struct RawData {
     pub zero_based: bool,
 }
 
-/// Reads all inputs, in order; `-` is stdin.
+/// Reads all inputs, in order; `-` is stdin, and a directory is the shard files in it.
 ///
 /// A binary shard file is known by its first bytes, and its rows are taken as they are stored. Runs in the
 /// current rayon pool.
@@ -65,7 +65,11 @@ pub fn read_batched(
 ) -> Result<RawData, DataError> {
     let mut reader = Reader::new(options, batch_bytes);
     for path in inputs {
-        reader.take(path)?;
+        if path.is_dir() {
+            binary::files_in(path)?.iter().try_for_each(|file| reader.take(file))?;
+        } else {
+            reader.take(path)?;
+        }
     }
     reader.finish(inputs)
 }
@@ -171,11 +175,11 @@ impl<'a> Reader<'a> {
         let name = source.name().to_owned();
         let shard = binary::read_from(source)?;
         self.agree_on_base(&name, shard.info.zero_based)?;
-        let first_row = self.total_rows;
         self.total_rows += shard.x.rows();
+        // Rows keep the numbers they have in the data set the file was cut from.
         let number = |i: usize| shard.info.first_row + i as u64 * shard.info.stride;
-        let kept = (0..shard.x.rows()).filter(|i| keeps(self.options, first_row + i));
-        self.numbers.extend(kept.map(number));
+        let numbers = (0..shard.x.rows()).map(number);
+        self.numbers.extend(numbers.filter(|&r| keeps(self.options, r as usize)));
         let whole = self.options.shard.is_none() && self.options.max_feature.is_none();
         if whole && self.x.rows() == 0 {
             let cols = self.x.cols().max(shard.x.cols());
@@ -184,7 +188,7 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         for (i, (row, label)) in shard.x.iter().zip(&shard.labels).enumerate() {
-            if !keeps(self.options, first_row + i) {
+            if !keeps(self.options, number(i) as usize) {
                 continue;
             }
             let keep = self.kept_entries(row.indices);

@@ -103,7 +103,7 @@ impl Shard {
     }
 
     /// The largest entries of `u - held`, which `held` grows by exactly as they are sent.
-    fn largest_unsent(&mut self) -> Sparse<f32> {
+    pub(super) fn largest_unsent(&mut self) -> Sparse<f32> {
         let mut indices = Vec::new();
         let (u, held) = (&self.u, &self.held);
         self.uplink.select(u.len(), self.job.uplink, |j| (u[j] - held[j]).abs(), &mut indices);

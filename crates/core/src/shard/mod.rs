@@ -6,6 +6,7 @@
 
 mod ascend;
 mod evidence;
+mod score;
 mod slope;
 mod view;
 
@@ -13,7 +14,7 @@ use crate::{
     data::CsrMatrix,
     design::{ColumnFacts, Design},
     loss::with_loss,
-    round::{Directive, Job, Reply},
+    round::{Directive, Job, LocalModel, Reply},
     solver::Sdiht,
     threshold::TopK,
 };
@@ -93,12 +94,17 @@ impl Shard {
             Directive::Gradient(probe) => Reply::Gradient(self.slope(probe)),
             Directive::Nominate { probe, count } => self.nominate(probe, *count),
             Directive::Survey { columns } => self.answer_survey(columns),
-            Directive::Sdiht { model } => {
+            Directive::Flush => Reply::Ascend(self.largest_unsent()),
+            Directive::Sdiht { model, unscored } => {
+                let mut losses = self.losses(unscored);
                 let mut solver = self.sdiht.take().unwrap_or_else(|| Sdiht::new(&self.job));
-                let reply = with_loss!(self.job.loss, l => solver.round(l, self, round, model));
+                let mut reply = with_loss!(self.job.loss, l => solver.round(l, self, round, model));
                 self.sdiht = Some(solver);
-                Reply::Sdiht(reply)
+                losses.append(&mut reply.losses);
+                Reply::Sdiht(LocalModel { losses, ..reply })
             }
+            Directive::Score { candidates } => Reply::Losses(self.losses(candidates)),
+            Directive::Measure { model } => Reply::Measures(self.measure(model)),
         }
     }
 

@@ -85,7 +85,7 @@ impl Sdiht {
             self.partition(shard);
         }
         let mut w = ws.to_dense(shard.job().cols);
-        let loss_of_ws = total_loss(loss, shard, &w);
+        let loss_of_ws = shard.losses(std::slice::from_ref(ws));
         let mut draw = rng::generator(shard.job().seed, shard.number(), round);
         let mut step = 0.0;
         for _ in 0..self.settings.local_steps {
@@ -199,7 +199,7 @@ impl Sdiht {
         &mut self,
         loss: L,
         shard: &mut Shard,
-        loss_of_ws: f64,
+        losses: Vec<f64>,
         step: f64,
     ) -> LocalModel {
         shard.rebuild();
@@ -214,7 +214,7 @@ impl Sdiht {
         LocalModel {
             norm_sq: sum_of_largest(&mut squares, shard.job().k) + constant,
             model: Weights { indices, values },
-            loss: loss_of_ws,
+            losses,
             step,
             conjugate: conjugate_sum(loss, shard),
         }
@@ -224,10 +224,4 @@ impl Sdiht {
 /// `N / N_m`: from the global scaling of `u` to that of the shard's own problem.
 fn local_factor(shard: &Shard) -> f64 {
     shard.job().total_rows as f64 / shard.design().rows().max(1) as f64
-}
-
-fn total_loss<L: Loss>(loss: L, shard: &Shard, w: &[f64]) -> f64 {
-    let scores = shard.design().scores(w);
-    let weighted = scores.iter().zip(shard.targets()).enumerate();
-    weighted.map(|(i, (&z, &y))| shard.weight(i) * loss.value(z, y)).sum()
 }

@@ -1,0 +1,168 @@
+//! How a run comes to know its data: shards are assigned, described, and the facts of the whole fixed once.
+//!
+//! A shard may hold one class, or no rows at all, so nothing global is decided by a shard: it counts
+//! ([`ShardFacts`]), the counts of all shards are put together, and every shard is told the result
+//! ([`Launch`]).
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    config::ValidConfig,
+    data::{
+        self, DataError, LabelCounts, LabelMap, LabelRule, Normalize, RawData, ReadOptions,
+        apply_labels, shard_path,
+    },
+    round::Job,
+    shard::Rows,
+};
+
+/// What a worker is told when it joins: which shard is its own, and how to read it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Assignment {
+    /// The shard, from 0.
+    pub shard: usize,
+    /// Number of shards.
+    pub shards: usize,
+    /// Where the data are, unless the worker knows better.
+    pub data: Vec<String>,
+    /// How to read and prepare them.
+    pub preparation: Preparation,
+}
+
+/// How rows of the input become rows of a shard.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Preparation {
+    /// Text numbers its features from 0.
+    pub zero_based: bool,
+    /// Whether labels are two classes; else they are real targets.
+    pub classes: bool,
+    /// Which labels are the positive class.
+    pub positive: Option<LabelRule>,
+    /// Scaling of rows.
+    pub normalize: Normalize,
+}
+
+/// What is in a shard, labels counted after the rule for the positive class.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ShardFacts {
+    /// Rows of the shard.
+    pub rows: u64,
+    /// Columns: the largest feature, plus the reserved column 0.
+    pub cols: u64,
+    /// Stored entries.
+    pub entries: u64,
+    /// How often each label occurs; empty for real targets.
+    pub labels: LabelCounts,
+    /// Whether the input numbers its features from 0.
+    pub zero_based: bool,
+}
+
+/// What every shard must know before the first round.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Launch {
+    /// The job.
+    pub job: Job,
+    /// Which labels stand for -1 and +1, unless it is a regression.
+    pub labels: Option<LabelMap>,
+    /// Whether the input numbers its features from 0.
+    pub zero_based: bool,
+}
+
+impl Preparation {
+    /// Of a request.
+    pub fn of(config: &ValidConfig) -> Self {
+        let settings = config.get();
+        Self {
+            zero_based: settings.zero_based,
+            classes: settings.loss.is_classification(),
+            positive: settings.positive.clone(),
+            normalize: settings.normalize,
+        }
+    }
+
+    /// Counts what is in `raw`.
+    pub fn describe(&self, raw: &RawData) -> ShardFacts {
+        let mut labels = LabelCounts::default();
+        if self.classes {
+            for &label in &raw.labels {
+                let sign = |rule: &LabelRule| if rule.is_positive(label) { 1.0 } else { -1.0 };
+                labels.add(self.positive.as_ref().map_or(label, sign), 1);
+            }
+        }
+        ShardFacts {
+            rows: raw.x.rows() as u64,
+            cols: raw.x.cols().max(1) as u64,
+            entries: raw.x.nnz() as u64,
+            labels,
+            zero_based: raw.zero_based,
+        }
+    }
+
+    /// The rows of a shard, once the classes are fixed.
+    pub fn rows(&self, raw: RawData, labels: Option<&LabelMap>) -> Result<Rows, DataError> {
+        let (mut x, mut y) = (raw.x, raw.labels);
+        if let Some(map) = labels {
+            apply_labels(&mut y, map, self.positive.as_ref())?;
+        }
+        self.normalize.apply(&mut x);
+        Ok(Rows { x, y, weights: None })
+    }
+}
+
+impl Launch {
+    /// From the facts of all shards.
+    ///
+    /// # Errors
+    /// There are no rows at all, or the labels of the whole are not two classes.
+    pub fn new(config: &ValidConfig, facts: &[ShardFacts]) -> Result<Self, DataError> {
+        let mut counts = LabelCounts::default();
+        facts.iter().for_each(|part| counts.merge(&part.labels));
+        let rows: u64 = facts.iter().map(|part| part.rows).sum();
+        if rows == 0 {
+            return Err(DataError::NoLabels);
+        }
+        let labels = match (config.get().loss.is_classification(), &config.get().positive) {
+            (false, _) => None,
+            (true, Some(rule)) => Some(LabelMap::from_rule_counts(&counts, rule)?),
+            (true, None) => Some(LabelMap::from_counts(&counts)?),
+        };
+        let cols = facts.iter().map(|part| part.cols).max().unwrap_or(1);
+        let entries: u64 = facts.iter().map(|part| part.entries).sum();
+        let job = config.job(rows as usize, cols as usize, entries as usize);
+        Ok(Self { job, labels, zero_based: facts.iter().any(|part| part.zero_based) })
+    }
+}
+
+impl Assignment {
+    /// Reads the shard, from `data` in place of where the server said if that is given.
+    pub fn read(&self, data: Option<&[PathBuf]>) -> Result<RawData, DataError> {
+        let told: Vec<PathBuf> = self.data.iter().map(PathBuf::from).collect();
+        let inputs = data.unwrap_or(&told);
+        let mut options = ReadOptions {
+            zero_based: self.preparation.zero_based,
+            shard: Some((self.shard, self.shards)),
+            max_feature: None,
+        };
+        if let [directory] = inputs
+            && directory.is_dir()
+        {
+            let own = shard_path(directory, self.shard, self.shards);
+            if own.is_file() {
+                // Cut for this number of shards: one file is all of it.
+                options.shard = None;
+                return data::read(&[own], &options).or_else(empty_shard);
+            }
+        }
+        data::read(inputs, &options)
+    }
+}
+
+/// More shards than rows leave some of them empty, which is no error of the data.
+fn empty_shard(error: DataError) -> Result<RawData, DataError> {
+    match error {
+        DataError::Empty(_) => Ok(RawData::default()),
+        other => Err(other),
+    }
+}
