@@ -41,6 +41,21 @@ pub(crate) struct TrainArgs {
     #[arg(required = true, value_name = "DATA")]
     pub(crate) data: Vec<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) job: JobArgs,
+
+    /// Number of shards the rows are cut into (row r goes to shard r mod M)
+    #[arg(long, value_name = "M", default_value_t = 1)]
+    pub(crate) workers: usize,
+
+    /// How the workers of this process are reached: in memory, or by gRPC over loopback
+    #[arg(long, value_enum, default_value_t = TransportName::Memory)]
+    pub(crate) transport: TransportName,
+}
+
+/// What a training run is to do, wherever its workers are.
+#[derive(Debug, Args)]
+pub(crate) struct JobArgs {
     /// Most features the model may use
     #[arg(short)]
     pub(crate) k: usize,
@@ -93,15 +108,28 @@ pub(crate) struct TrainArgs {
     #[arg(long)]
     pub(crate) no_intercept: bool,
 
-    /// Number of shards the rows are cut into (row r goes to shard r mod M)
-    #[arg(long, value_name = "M", default_value_t = 1)]
-    pub(crate) workers: usize,
-
     /// Entries a shard may send in a round; one shard alone sends all
     #[arg(long, value_enum, default_value_t = UplinkName::K)]
     pub(crate) uplink: UplinkName,
 
-    /// Factor of the averaged model (diht and sdiht with several workers)
+    /// How workers' models become one: exact, or one of the report's ways for sdiht (and diht)
+    /// [default: exact; average for diht and sdiht]
+    #[arg(long, value_enum)]
+    pub(crate) aggregate: Option<AggregateName>,
+
+    /// Power of --aggregate weighted: 0 is average, inf is min
+    #[arg(long, value_name = "P", default_value_t = 1.0, allow_negative_numbers = true)]
+    pub(crate) power: f64,
+
+    /// Go on as soon as S workers have answered (exact and average)
+    #[arg(long = "async", value_name = "S")]
+    pub(crate) arrivals: Option<usize>,
+
+    /// With --async, wait for a worker whose answer is this many rounds late
+    #[arg(long, value_name = "T", requires = "arrivals")]
+    pub(crate) max_staleness: Option<u64>,
+
+    /// Factor of the averaged model (average and weighted)
     #[arg(long, value_name = "B", default_value_t = 1.0)]
     pub(crate) beta: f64,
 
@@ -144,6 +172,26 @@ pub(crate) struct TrainArgs {
     /// No progress and no notices
     #[arg(long)]
     pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TransportName {
+    /// In memory
+    Memory,
+    /// gRPC over loopback
+    Grpc,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AggregateName {
+    /// Dual phase with certificate, then refit and exchange of features
+    Exact,
+    /// The mean of local models, thresholded
+    Average,
+    /// The local model with the least objective on all rows
+    Min,
+    /// A mean weighted by objective
+    Weighted,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

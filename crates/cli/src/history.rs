@@ -7,28 +7,26 @@ use std::{
     time::Duration,
 };
 
-use ddiht_core::coordinator::Tally;
+use ddiht_core::{
+    coordinator::Tally,
+    local::{Costs, Traffic},
+};
 use serde::Serialize;
-
-/// Payload over the wire; nothing in one process.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
-pub(crate) struct Bytes {
-    pub(crate) up: u64,
-    pub(crate) down: u64,
-    pub(crate) certificate: u64,
-}
 
 #[derive(Debug, Serialize)]
 struct Record<'a> {
     round: u64,
     seconds: f64,
     objective: Option<f64>,
+    /// P of the model the run is at, where that is not always the best one.
+    current: Option<f64>,
     dual_bound: Option<f64>,
     gap: Option<f64>,
     nnz: usize,
     support_changed: usize,
+    staleness: f64,
     step: &'a str,
-    bytes: Bytes,
+    bytes: Traffic,
     worker_seconds: Vec<f64>,
 }
 
@@ -44,18 +42,20 @@ impl History {
     }
 
     /// Adds the round that just ended.
-    pub(crate) fn add(&mut self, tally: &Tally, times: &[Duration]) -> io::Result<()> {
+    pub(crate) fn add(&mut self, tally: &Tally, costs: &Costs) -> io::Result<()> {
         let record = Record {
             round: tally.rounds,
             seconds: tally.elapsed.as_secs_f64(),
             objective: tally.best().map(|best| best.objective),
+            current: tally.current,
             dual_bound: tally.bound(),
             gap: tally.gap(),
             nnz: tally.best().map_or(0, |best| best.model.nnz()),
             support_changed: tally.support_changed,
+            staleness: tally.staleness.mean(),
             step: tally.step,
-            bytes: Bytes::default(),
-            worker_seconds: times.iter().map(Duration::as_secs_f64).collect(),
+            bytes: costs.traffic,
+            worker_seconds: costs.times.iter().map(Duration::as_secs_f64).collect(),
         };
         serde_json::to_writer(&mut self.out, &record)?;
         self.out.write_all(b"\n")?;

@@ -4,13 +4,13 @@ use std::{path::Path, time::Duration};
 
 use ddiht_core::{
     config::{Algorithm, Config, Ridge, Uplink, ValidConfig},
-    coordinator::Limits,
+    coordinator::{Combine, Limits, Pace},
     loss::{LossKind, UnknownLoss},
     solver::StepRule,
 };
 
 use crate::{
-    args::{AlgorithmName, TrainArgs, UplinkName},
+    args::{AggregateName, AlgorithmName, JobArgs, UplinkName},
     failure::Failure,
 };
 
@@ -23,6 +23,10 @@ enum BadOption {
     Step(String),
     #[error(transparent)]
     Loss(#[from] UnknownLoss),
+    #[error(
+        "--aggregate exact goes with --algorithm exact; average, min and weighted with sdiht or diht"
+    )]
+    Aggregate,
     #[error("--threads must be at least 1")]
     Threads,
     #[error("cannot write {what} to {path}: there is no directory {directory}")]
@@ -33,8 +37,8 @@ enum BadOption {
     Pool(#[from] rayon::ThreadPoolBuildError),
 }
 
-/// The request of `ddiht train`.
-pub(crate) fn config(args: &TrainArgs) -> Result<ValidConfig, Failure> {
+/// The request of a training run with this many workers.
+pub(crate) fn config(args: &JobArgs, workers: usize) -> Result<ValidConfig, Failure> {
     let time = args.time.as_deref().map(duration).transpose().map_err(Failure::input)?;
     let config = Config {
         k: args.k,
@@ -43,12 +47,17 @@ pub(crate) fn config(args: &TrainArgs) -> Result<ValidConfig, Failure> {
             (_, Some(c)) => Ridge::C(c),
             (lambda, None) => Ridge::Lambda(lambda.unwrap_or(1e-4)),
         },
-        algorithm: match args.algorithm {
-            AlgorithmName::Auto | AlgorithmName::Exact => Algorithm::Exact,
-            AlgorithmName::Diht => Algorithm::Diht,
-            AlgorithmName::Sdiht => Algorithm::Sdiht,
+        algorithm: algorithm(args).map_err(Failure::input)?,
+        combine: match args.aggregate {
+            None | Some(AggregateName::Exact | AggregateName::Average) => Combine::Mean,
+            Some(AggregateName::Min) => Combine::Min,
+            Some(AggregateName::Weighted) => Combine::Weighted { power: args.power },
         },
-        workers: args.workers,
+        pace: args.arrivals.map_or(Pace::Barrier, |count| Pace::Arrivals {
+            count,
+            max_staleness: args.max_staleness,
+        }),
+        workers,
         uplink: match args.uplink {
             UplinkName::K => Uplink::K,
             UplinkName::FourK => Uplink::FourK,
@@ -66,6 +75,21 @@ pub(crate) fn config(args: &TrainArgs) -> Result<ValidConfig, Failure> {
         zero_based: args.zero_based,
     };
     Ok(config.check()?)
+}
+
+/// What `--algorithm` and `--aggregate` say together: the report's server combines sdiht or diht.
+fn algorithm(args: &JobArgs) -> Result<Algorithm, BadOption> {
+    let exact = matches!(args.aggregate, None | Some(AggregateName::Exact));
+    match args.algorithm {
+        AlgorithmName::Auto if exact => Ok(Algorithm::Exact),
+        AlgorithmName::Auto => Ok(Algorithm::Sdiht),
+        AlgorithmName::Exact if exact => Ok(Algorithm::Exact),
+        AlgorithmName::Diht if args.aggregate != Some(AggregateName::Exact) => Ok(Algorithm::Diht),
+        AlgorithmName::Sdiht if args.aggregate != Some(AggregateName::Exact) => {
+            Ok(Algorithm::Sdiht)
+        }
+        _ => Err(BadOption::Aggregate),
+    }
 }
 
 fn step(text: &str) -> Result<StepRule, BadOption> {

@@ -10,7 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ddiht_core::{coordinator::Tally, local::Host};
+use ddiht_core::{
+    coordinator::Tally,
+    local::{Clock, Costs, Host, Observer, Traffic},
+};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::{history::History, output::percent};
@@ -58,6 +61,8 @@ pub(crate) struct Console {
     history: Option<History>,
     /// The first error of the history file; the run goes on without it.
     pub(crate) history_error: Option<io::Error>,
+    /// Payload over the wire so far.
+    pub(crate) traffic: Traffic,
 }
 
 impl Console {
@@ -73,6 +78,7 @@ impl Console {
             last_log: Duration::ZERO,
             history,
             history_error: None,
+            traffic: Traffic::default(),
         }
     }
 
@@ -83,8 +89,8 @@ impl Console {
         }
     }
 
-    fn write_history(&mut self, tally: &Tally, times: &[Duration]) {
-        let written = self.history.as_mut().map_or(Ok(()), |history| history.add(tally, times));
+    fn write_history(&mut self, tally: &Tally, costs: &Costs) {
+        let written = self.history.as_mut().map_or(Ok(()), |history| history.add(tally, costs));
         if let Err(error) = written {
             self.history = None;
             self.history_error = Some(error);
@@ -131,16 +137,20 @@ fn remaining(tally: &Tally) -> Option<f64> {
 }
 
 impl Host for Console {
-    fn elapsed(&self) -> Duration {
-        self.start.elapsed()
+    fn clock(&self) -> Clock {
+        let start = self.start;
+        Arc::new(move || start.elapsed())
     }
 
     fn interrupted(&self) -> bool {
         self.signals.count.load(Ordering::SeqCst) > 0
     }
+}
 
-    fn report(&mut self, tally: &Tally, times: &[Duration]) {
-        self.write_history(tally, times);
+impl Observer for Console {
+    fn report(&mut self, tally: &Tally, costs: &Costs) {
+        self.traffic = costs.traffic;
+        self.write_history(tally, costs);
         match &self.bar {
             Some(bar) => bar.set_message(line(tally)),
             None if !self.quiet && tally.elapsed >= self.last_log + LOG_EVERY => {

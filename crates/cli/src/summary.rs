@@ -3,14 +3,12 @@
 use ddiht_core::{
     coordinator::{Stopped, relative_gap},
     evaluate::Quality,
+    local::Traffic,
     train::Trained,
 };
 use serde::Serialize;
 
-use crate::{
-    history::Bytes,
-    output::{percent, table},
-};
+use crate::output::{percent, table};
 
 /// How long the parts of a run took.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -61,20 +59,29 @@ pub(crate) struct Summary {
     rounds: u64,
     passes: f64,
     seconds: Seconds,
-    train: Measures,
+    train: Option<Measures>,
     test: Option<Measures>,
-    bytes: Bytes,
+    bytes: Traffic,
+    staleness: StalenessFigures,
     stopped: Stopped,
     selected: Option<Vec<usize>>,
+}
+
+/// How old answers were when they were used.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct StalenessFigures {
+    mean: f64,
+    largest: u64,
 }
 
 impl Summary {
     pub(crate) fn new(
         trained: &Trained,
         seconds: Seconds,
-        train: Measures,
         test: Option<Measures>,
+        bytes: Traffic,
     ) -> Self {
+        let tally = &trained.tally;
         let model = &trained.model;
         Self {
             objective: model.objective,
@@ -83,14 +90,18 @@ impl Summary {
             nnz: model.nnz(),
             rows: model.rows,
             features: model.features,
-            rounds: trained.tally.rounds,
-            passes: trained.tally.passes(),
+            rounds: tally.rounds,
+            passes: tally.passes(),
             seconds,
-            train,
+            train: trained.quality.as_ref().map(Measures::from),
             test,
-            bytes: Bytes::default(),
+            bytes,
+            staleness: StalenessFigures {
+                mean: tally.staleness.mean(),
+                largest: tally.staleness.largest,
+            },
             stopped: trained.stopped,
-            selected: None,
+            selected: (!tally.selected.is_empty()).then(|| tally.selected.clone()),
         }
     }
 
@@ -114,17 +125,22 @@ impl Summary {
                 )
             },
         );
-        table(&[
+        let mut lines = vec![
             ("objective", format!("{:.8}", self.objective)),
             ("bound", self.dual_bound.map_or_else(none, |d| format!("{d:.8}"))),
             ("gap", format!("{} ({proof})", self.gap.map_or_else(none, percent))),
             ("features", format!("{} of {}", self.nnz, self.features)),
             ("rows", self.rows.to_string()),
-            ("train", self.train.to_string()),
+            ("train", self.train.map_or_else(none, |m| m.to_string())),
             ("test", self.test.map_or_else(none, |m| m.to_string())),
             ("rounds", format!("{} ({:.0} passes over the data)", self.rounds, self.passes)),
             ("seconds", format!("{train:.2} to train, {load:.2} to load, {total:.2} in all")),
             ("stopped", format!("because {stopped}")),
-        ])
+        ];
+        if self.bytes.up > 0 {
+            let Traffic { up, down, .. } = self.bytes;
+            lines.push(("bytes", format!("{up} up, {down} down, all workers")));
+        }
+        table(&lines)
     }
 }

@@ -30,31 +30,29 @@ struct HistoryError {
 /// Trains as `args` say.
 pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
     let begin = Instant::now();
-    output::start_log(args.quiet);
-    let config = plan::config(args)?;
-    plan::use_threads(args.threads)?;
-    plan::check_output("the model", args.model.as_deref())?;
-    plan::check_output("the history", args.history.as_deref())?;
+    output::start_log(args.job.quiet);
+    let config = plan::config(&args.job, args.workers)?;
+    plan::use_threads(args.job.threads)?;
+    plan::check_output("the model", args.job.model.as_deref())?;
+    plan::check_output("the history", args.job.history.as_deref())?;
 
     let signals = Signals::listen();
     let set = load(args, &config)?;
     let load_seconds = begin.elapsed().as_secs_f64();
-    let mut console = Console::start(args.quiet, open_history(args)?, signals);
+    let mut console = Console::start(args.job.quiet, open_history(args)?, signals);
     let trained = run_training(&config, set, &mut console)?;
     let train_seconds = trained.tally.elapsed.as_secs_f64();
-    if let Some(path) = &args.model {
+    if let Some(path) = &args.job.model {
         trained.model.save(path)?;
     }
     if let Some(source) = console.history_error.take() {
         return Err(Failure::run(history_error(args, source)));
     }
 
-    let loss = config.get().loss;
-    let on_train = Measures::from(&trained.answers.quality(loss)?);
     let on_test = measure_test(args, &trained.model)?;
     let total = begin.elapsed().as_secs_f64();
     let seconds = Seconds { load: load_seconds, train: train_seconds, total };
-    print_summary(args, &Summary::new(&trained, seconds, on_train, on_test))
+    print_summary(args, &Summary::new(&trained, seconds, on_test, console.traffic))
 }
 
 fn run_training(
@@ -70,12 +68,12 @@ fn run_training(
 /// Reads and prepares the training data, and says what a user should know about it.
 fn load(args: &TrainArgs, config: &ValidConfig) -> Result<TrainingSet, Failure> {
     // Test data that cannot be opened are refused before any time is spent on training.
-    if let Some(path) = &args.test
+    if let Some(path) = &args.job.test
         && path.as_os_str() != "-"
     {
         data::source::Source::open(path)?;
     }
-    let options = ReadOptions { zero_based: args.zero_based, ..ReadOptions::default() };
+    let options = ReadOptions { zero_based: args.job.zero_based, ..ReadOptions::default() };
     let raw: RawData = data::read(&args.data, &options)?;
     let nnz = raw.x.nnz();
     let set = TrainingSet::prepare(config, raw)?;
@@ -89,10 +87,10 @@ fn load(args: &TrainArgs, config: &ValidConfig) -> Result<TrainingSet, Failure> 
             map.positive
         );
     }
-    if args.k > set.features() {
+    if args.job.k > set.features() {
         tracing::info!(
             "k = {} is more than there are features: {} is used",
-            args.k,
+            args.job.k,
             set.features()
         );
     }
@@ -100,17 +98,17 @@ fn load(args: &TrainArgs, config: &ValidConfig) -> Result<TrainingSet, Failure> 
 }
 
 fn open_history(args: &TrainArgs) -> Result<Option<History>, Failure> {
-    let open = args.history.as_deref().map(History::create).transpose();
+    let open = args.job.history.as_deref().map(History::create).transpose();
     open.map_err(|source| Failure::run(history_error(args, source)))
 }
 
 fn history_error(args: &TrainArgs, source: std::io::Error) -> HistoryError {
-    let path = args.history.as_ref().map_or_else(String::new, |p| p.display().to_string());
+    let path = args.job.history.as_ref().map_or_else(String::new, |p| p.display().to_string());
     HistoryError { path, source }
 }
 
 fn measure_test(args: &TrainArgs, model: &Model) -> Result<Option<Measures>, Failure> {
-    let Some(path) = &args.test else { return Ok(None) };
+    let Some(path) = &args.job.test else { return Ok(None) };
     let rows = input::read_for(model, std::slice::from_ref(path), Labels::Needed)?;
     let loss = model.loss().map_err(Failure::input)?;
     let quality = Answers::of(loss, &model.columns(), rows).quality(loss)?;
@@ -118,7 +116,7 @@ fn measure_test(args: &TrainArgs, model: &Model) -> Result<Option<Measures>, Fai
 }
 
 fn print_summary(args: &TrainArgs, summary: &Summary) -> Result<(), Failure> {
-    if !args.json {
+    if !args.job.json {
         return output::print(&summary.text());
     }
     let mut text = serde_json::to_string(summary).map_err(Failure::run)?;

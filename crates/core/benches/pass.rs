@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ddiht_core::config::Config;
-use ddiht_core::coordinator::{Command, Coordinator, Event};
+use ddiht_core::coordinator::{Command, Event};
 use ddiht_core::data::CsrMatrix;
 use ddiht_core::round::Directive;
 use ddiht_core::shard::{Rows, Shard};
@@ -57,11 +57,11 @@ fn stage(k: usize, count: usize, is_kind: impl Fn(&Directive) -> bool) -> Stage 
     let config = config.check().unwrap();
     let entries = rows.x.nnz();
     let job = config.job(rows.x.rows(), rows.x.cols(), entries);
-    let mut coordinator = Coordinator::new(job, config.method(), config.get().limits);
+    let mut coordinator = config.coordinator(job);
     let mut shard = Shard::new(0, job, rows);
     let mut seen = 0;
     while let Some(command) = coordinator.poll() {
-        let Command::Broadcast { round, directive } = command else { continue };
+        let Command::Send { round, directive, .. } = command else { continue };
         seen += usize::from(is_kind(&directive));
         if seen == count {
             return Stage { shard, round, directive, entries };

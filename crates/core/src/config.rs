@@ -7,13 +7,15 @@
 //! | `loss` | squared-hinge | gamma positive and finite |
 //! | `workers` | 1 | at least 1 |
 //! | `uplink` | k | entries a shard may send in a round; one shard alone sends all |
+//! | `combine` | the mean | power 0 or more; only for diht and sdiht |
+//! | `pace` | barrier | arrivals from 1 to the number of workers |
 //! | `limits.gap` | 1e-3 | 0 or more, 0 switches off `gap` and `stalled` |
 //! | `step` | safe | positive and finite; `paper` needs a smooth loss |
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    coordinator::{Limits, Method},
+    coordinator::{Combine, Coordinator, Limits, Method, Pace},
     data::{LabelRule, Normalize},
     loss::LossKind,
     round::Job,
@@ -67,8 +69,12 @@ pub struct Config {
     pub workers: usize,
     /// Entries a shard may send.
     pub uplink: Uplink,
+    /// How the local models of diht and sdiht are combined.
+    pub combine: Combine,
     /// beta_M of the report's average.
     pub beta: f64,
+    /// When the answers at hand close a round.
+    pub pace: Pace,
     /// Rows of a block of sdiht.
     pub batch_size: usize,
     /// Blocks a shard visits in a round of sdiht.
@@ -99,7 +105,9 @@ impl Config {
             algorithm: Algorithm::Exact,
             workers: 1,
             uplink: Uplink::K,
+            combine: Combine::Mean,
             beta: 1.0,
+            pace: Pace::Barrier,
             batch_size: 3000,
             local_steps: 1,
             step: StepRule::Safe,
@@ -131,6 +139,12 @@ impl Config {
             positive("--step", x)?;
         }
         positive("--beta", self.beta)?;
+        if let Combine::Weighted { power } = self.combine
+            && (power.is_nan() || power < 0.0)
+        {
+            return Err(ConfigError::Power(power));
+        }
+        self.check_pace()?;
         at_least_one("--workers", self.workers)?;
         at_least_one("--batch-size", self.batch_size)?;
         at_least_one("--local-steps", self.local_steps)?;
@@ -147,6 +161,17 @@ impl Config {
             return Err(ConfigError::PositiveForRegression);
         }
         Ok(ValidConfig(self))
+    }
+
+    fn check_pace(&self) -> Result<(), ConfigError> {
+        let Pace::Arrivals { count, .. } = self.pace else { return Ok(()) };
+        if count == 0 || count > self.workers {
+            return Err(ConfigError::Arrivals { count, workers: self.workers });
+        }
+        if self.algorithm != Algorithm::Exact && self.combine != Combine::Mean {
+            return Err(ConfigError::ArrivalsWithScores);
+        }
+        Ok(())
     }
 }
 
@@ -222,8 +247,15 @@ impl ValidConfig {
     pub fn method(&self) -> Method {
         match self.0.algorithm {
             Algorithm::Exact => Method::Exact,
-            Algorithm::Diht | Algorithm::Sdiht => Method::Average { beta: self.0.beta },
+            Algorithm::Diht | Algorithm::Sdiht => {
+                Method::Average { combine: self.0.combine, beta: self.0.beta }
+            }
         }
+    }
+
+    /// The coordinator of a run on `job`.
+    pub fn coordinator(&self, job: Job) -> Coordinator {
+        Coordinator::new(job, self.method(), self.0.pace, self.0.limits)
     }
 }
 
@@ -247,6 +279,22 @@ pub enum ConfigError {
         /// The option.
         option: &'static str,
     },
+    /// A power that is not a number of at least 0.
+    #[error("--power must be 0 or more (inf is the best model alone), not {0}")]
+    Power(f64),
+    /// A number of arrivals that no round can have.
+    #[error("--async {count} must be between 1 and the number of workers, {workers}")]
+    Arrivals {
+        /// The number.
+        count: usize,
+        /// The workers.
+        workers: usize,
+    },
+    /// Asynchronous rounds of a method that scores on all shards.
+    #[error(
+        "--async goes with --aggregate exact or average: min and weighted score every model on all shards"
+    )]
+    ArrivalsWithScores,
     /// A gap that is not a number of at least 0.
     #[error("--gap must be 0 or a positive number, not {0}")]
     Gap(f64),

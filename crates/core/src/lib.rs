@@ -6,6 +6,7 @@
 //! - [`round`]: what a coordinator asks of shards and what they answer
 //! - [`shard`], [`solver`]: the shards' side; [`coordinator`]: the other side, a state machine without I/O
 //! - [`enrol`]: what a run must know of its data before the first round
+//! - [`switchboard`]: the coordinator for workers whose messages may be lost or repeated
 //! - [`local`]: both in one process; [`train`]: a whole run; [`config`], [`model`]: what goes in and out
 //! - [`evaluate`], [`measures`], [`metrics`], [`synth`]: measures, and data to measure on
 //!
@@ -26,6 +27,7 @@ pub mod rng;
 pub mod round;
 pub mod shard;
 pub mod solver;
+pub mod switchboard;
 pub mod synth;
 pub mod threshold;
 pub mod train;

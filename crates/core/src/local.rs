@@ -1,57 +1,122 @@
 //! The in-memory transport: a coordinator and its shards in one process, the very same as in a cluster.
 
-use std::time::Duration;
-
-use rayon::prelude::*;
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{self, Sender},
+    },
+    time::Duration,
+};
 
 use crate::{
     coordinator::{Command, Coordinator, CoordinatorError, Event, Stopped, Tally},
+    round::Reply,
     shard::Shard,
 };
 
+/// Training time so far, for any thread.
+pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
+
+/// Payload over the wire, of all workers; nothing in one process.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Traffic {
+    /// From the workers.
+    pub up: u64,
+    /// To the workers.
+    pub down: u64,
+    /// The part of both that certificates and the finish took.
+    pub certificate: u64,
+}
+
+/// What the rounds so far have cost.
+#[derive(Debug, Clone, Default)]
+pub struct Costs {
+    /// For each shard, the time its last answer took.
+    pub times: Vec<Duration>,
+    /// Payload since the start.
+    pub traffic: Traffic,
+}
+
+/// Who wants to know how a run is going.
+pub trait Observer {
+    /// Called after every round.
+    fn report(&mut self, tally: &Tally, costs: &Costs);
+}
+
 /// What the caller brings: the clock, and the wish to end.
-pub trait Host: Sync {
-    /// Training time so far.
-    fn elapsed(&self) -> Duration;
+pub trait Host: Observer {
+    /// The clock of training.
+    fn clock(&self) -> Clock;
 
     /// Whether the run shall end with the best model so far.
     fn interrupted(&self) -> bool;
-
-    /// Called after every round, with the time each shard took for its answer.
-    fn report(&mut self, tally: &Tally, times: &[Duration]);
 }
 
-/// Runs to the end; shards work in parallel.
+/// A shard's answer and the time it took.
+struct Answered {
+    shard: usize,
+    event: Event,
+    time: Duration,
+}
+
+/// Says that a shard is done even if it panics, so that nobody waits for it.
+struct Messenger {
+    to: Sender<Option<Answered>>,
+    answered: Option<Answered>,
+}
+
+impl Messenger {
+    fn deliver(mut self, answered: Answered) {
+        self.answered = Some(answered);
+    }
+}
+
+impl Drop for Messenger {
+    fn drop(&mut self) {
+        // Nobody listens any more once the run is over.
+        let _ = self.to.send(self.answered.take());
+    }
+}
+
+/// Runs to the end; shards work in parallel, each on one directive at a time.
 pub fn run(
     coordinator: &mut Coordinator,
     shards: &mut [Shard],
     host: &mut impl Host,
 ) -> Result<Stopped, CoordinatorError> {
-    let mut times = Vec::new();
-    while let Some(command) = coordinator.poll() {
-        match command {
-            Command::Broadcast { round, directive } => {
-                let clock = &*host;
-                let answer = |shard: &mut Shard| {
-                    let start = clock.elapsed();
-                    let reply = shard.handle(round, &directive);
-                    (reply, clock.elapsed().saturating_sub(start))
-                };
-                let answers: Vec<_> = shards.par_iter_mut().map(answer).collect();
-                let (replies, taken): (Vec<_>, Vec<_>) = answers.into_iter().unzip();
-                times = taken;
-                if host.interrupted() {
-                    coordinator.handle(host.elapsed(), Event::Stop);
-                }
-                for (shard, reply) in replies.into_iter().enumerate() {
-                    coordinator.handle(host.elapsed(), Event::Answer { shard, round, reply });
+    let clock = host.clock();
+    let mut costs = Costs { times: vec![Duration::ZERO; shards.len()], ..Costs::default() };
+    let desks: Vec<Mutex<&mut Shard>> = shards.iter_mut().map(Mutex::new).collect();
+    let (to, answers) = mpsc::channel();
+    // In place: this thread waits for answers, and would be missing in the pool.
+    rayon::in_place_scope(|scope| {
+        loop {
+            while let Some(command) = coordinator.poll() {
+                match command {
+                    Command::Send { shard, round, directive } => {
+                        let (desk, clock) = (&desks[shard], Arc::clone(&clock));
+                        let messenger = Messenger { to: to.clone(), answered: None };
+                        scope.spawn(move |_| {
+                            let start = clock();
+                            let mut desk = desk.lock().unwrap_or_else(PoisonError::into_inner);
+                            let reply: Reply = desk.handle(round, &directive);
+                            let event = Event::Answer { shard, round, reply };
+                            let time = clock().saturating_sub(start);
+                            messenger.deliver(Answered { shard, event, time });
+                        });
+                    }
+                    Command::Report => host.report(coordinator.tally(), &costs),
+                    Command::Finish(why) => return Ok(why),
+                    Command::Fail(why) => return Err(why),
                 }
             }
-            Command::Report => host.report(coordinator.tally(), &times),
-            Command::Finish(why) => return Ok(why),
-            Command::Fail(why) => return Err(why),
+            // A shard that answers nothing has panicked, and the scope passes that on.
+            let Ok(Some(answered)) = answers.recv() else { return Ok(Stopped::Interrupted) };
+            costs.times[answered.shard] = answered.time;
+            if host.interrupted() {
+                coordinator.handle(clock(), Event::Stop);
+            }
+            coordinator.handle(clock(), answered.event);
         }
-    }
-    // Every answered round leaves a command behind, so the queue cannot run dry before the end.
-    Ok(Stopped::Interrupted)
+    })
 }

@@ -161,7 +161,7 @@ impl Moments {
     fn regression(&self) -> Regression {
         let rows = (self.rows as f64).max(1.0);
         // Equal targets whose mean is rounded have a tiny spread that is not variance.
-        let rounding = rows * (f64::EPSILON * self.mean).powi(2) * rows;
+        let rounding = rows * (rows * f64::EPSILON * self.mean).powi(2);
         let varies = self.spread > rounding;
         Regression {
             rmse: (self.squared_error / rows).sqrt(),

@@ -72,13 +72,15 @@ pub struct Outcome {
     pub features: usize,
     /// The classes of the training data; none for regression.
     pub labels: Option<LabelMap>,
+    /// Whether the training data number their features from 0.
+    pub zero_based: bool,
 }
 
 impl Model {
     /// The model with these weights (column 0 is the intercept), as trained by `config`.
     pub fn new(config: &ValidConfig, weights: &Weights, outcome: &Outcome) -> Self {
         let settings = config.get();
-        let shift = u32::from(settings.zero_based);
+        let shift = u32::from(outcome.zero_based);
         let kept = weights.iter().filter(|&(j, w)| j > 0 && w != 0.0);
         let (indices, values) = kept.map(|(j, w)| (j as u32 - shift, w)).unzip();
         let constant = weights.iter().find(|&(j, _)| j == 0).map_or(0.0, |(_, w)| w);
@@ -96,7 +98,7 @@ impl Model {
             positive: settings.positive.clone(),
             normalize: settings.normalize,
             class_weight: [1.0, 1.0],
-            zero_based: settings.zero_based,
+            zero_based: outcome.zero_based,
             intercept: settings.intercept.then_some(constant),
             indices,
             weights: values,

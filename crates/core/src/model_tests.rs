@@ -6,7 +6,14 @@ fn sample() -> Model {
     let weights =
         Weights { indices: vec![0, 2, 5, 6], values: vec![0.1, 1.0 / 3.0, -2.5e-17, 0.0] };
     let labels = Some(LabelMap { negative: -1.0, positive: 1.0 });
-    let outcome = Outcome { objective: 0.5, dual_bound: Some(0.4), rows: 7, features: 6, labels };
+    let outcome = Outcome {
+        objective: 0.5,
+        dual_bound: Some(0.4),
+        rows: 7,
+        features: 6,
+        labels,
+        zero_based: false,
+    };
     Model::new(&config.check().unwrap(), &weights, &outcome)
 }
 
@@ -25,9 +32,16 @@ fn round_trips_exactly_and_drops_zeros() {
 
 #[test]
 fn zero_based_files_keep_their_own_numbers() {
-    let config = Config { zero_based: true, ..Config::new(3) }.check().unwrap();
+    let config = Config::new(3).check().unwrap();
     let weights = Weights { indices: vec![0, 1], values: vec![0.0, 2.0] };
-    let outcome = Outcome { objective: 0.5, dual_bound: None, rows: 7, features: 6, labels: None };
+    let outcome = Outcome {
+        objective: 0.5,
+        dual_bound: None,
+        rows: 7,
+        features: 6,
+        labels: None,
+        zero_based: true,
+    };
     let model = Model::new(&config, &weights, &outcome);
     assert_eq!(model.features().collect::<Vec<_>>(), vec![(0, 2.0)]);
     assert_eq!(model.columns().indices, vec![0, 1]);

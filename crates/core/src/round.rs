@@ -143,6 +143,15 @@ pub struct ModelDelta {
     pub theta: Vec<u8>,
 }
 
+impl ModelDelta {
+    /// Adds a column after those it has.
+    pub fn push(&mut self, column: u32, weight: f32, theta: u8) {
+        self.indices.push(column);
+        self.weights.push(weight);
+        self.theta.push(theta);
+    }
+}
+
 /// A model to be evaluated.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Probe {

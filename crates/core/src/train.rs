@@ -2,11 +2,12 @@
 
 use crate::{
     config::ValidConfig,
-    coordinator::{Coordinator, CoordinatorError, Stopped, Tally},
+    coordinator::{CoordinatorError, Stopped, Tally},
     data::{DataError, LabelMap, RawData},
     enrol::{Launch, Preparation},
-    evaluate::Answers,
+    evaluate::{Answers, Quality},
     local::{self, Host},
+    measures::Measures,
     model::{Model, Outcome},
     round::{Job, Weights},
     shard::{Rows, Shard},
@@ -60,12 +61,38 @@ impl TrainingSet {
 pub struct Trained {
     /// The model.
     pub model: Model,
-    /// Its answers on the training data.
-    pub answers: Answers,
+    /// How good it is on the training data, unless the run was cut short before that was measured.
+    pub quality: Option<Quality>,
     /// Why the run ended.
     pub stopped: Stopped,
     /// The books.
     pub tally: Tally,
+}
+
+impl Trained {
+    /// The best model of a run, as its books have it.
+    ///
+    /// # Errors
+    /// There is none yet.
+    pub fn conclude(
+        config: &ValidConfig,
+        launch: &Launch,
+        tally: Tally,
+        stopped: Stopped,
+    ) -> Result<Self, TrainError> {
+        let best = tally.best().ok_or(TrainError::NoModel)?;
+        let outcome = Outcome {
+            objective: tally.final_objective().unwrap_or(best.objective),
+            dual_bound: tally.bound(),
+            rows: launch.job.total_rows,
+            features: launch.job.cols - 1,
+            labels: launch.labels,
+            zero_based: launch.zero_based,
+        };
+        let model = Model::new(config, &best.model, &outcome);
+        let quality = tally.measures.as_ref().map(Measures::quality);
+        Ok(Self { model, quality, stopped, tally })
+    }
 }
 
 /// Why a run produced nothing.
@@ -85,19 +112,16 @@ pub fn train(
     set: TrainingSet,
     host: &mut impl Host,
 ) -> Result<Trained, TrainError> {
-    let job = set.launch.job;
-    let (rows, features, labels) = (set.rows(), set.features(), set.labels());
-    let number = set.shards.into_iter().enumerate();
+    let TrainingSet { launch, shards } = set;
+    let job = launch.job;
+    let number = shards.into_iter().enumerate();
     let mut shards: Vec<Shard> = number.map(|(p, rows)| Shard::new(p, job, rows)).collect();
-    let mut coordinator = Coordinator::new(job, config.method(), config.get().limits);
+    let mut coordinator = config.coordinator(job);
     let stopped = local::run(&mut coordinator, &mut shards, host)?;
-    let tally = coordinator.tally().clone();
-    let best = tally.best().ok_or(TrainError::NoModel)?;
-    let answers = answers(&job, &shards, &best.model);
-    let objective = answers.objective(&best.model, job.lambda);
-    let outcome = Outcome { objective, dual_bound: tally.bound(), rows, features, labels };
-    let model = Model::new(config, &best.model, &outcome);
-    Ok(Trained { model, answers, stopped, tally })
+    let mut trained = Trained::conclude(config, &launch, coordinator.into_tally(), stopped)?;
+    // All rows are at hand: the area under the curve need not be that of rounded scores.
+    trained.quality = answers(&job, &shards, &trained.model.columns()).quality(job.loss).ok();
+    Ok(trained)
 }
 
 fn answers(job: &Job, shards: &[Shard], model: &Weights) -> Answers {

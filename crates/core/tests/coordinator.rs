@@ -2,14 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test that cannot unwrap has failed the test")]
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use ddiht_core::{
     config::{Algorithm, Config, Ridge, Uplink},
-    coordinator::{Command, Coordinator, Event, Limits, Stopped, Tally},
+    coordinator::{Combine, Command, Coordinator, Event, Limits, Pace, Stopped, Tally},
     data::CsrMatrix,
     evaluate::Answers,
-    local::{self, Host},
+    local::{self, Clock, Costs, Host, Observer},
     loss::LossKind,
     round::{Job, Weights},
     shard::{Rows, Shard},
@@ -27,16 +27,18 @@ const LOSSES: [LossKind; 5] = [
 /// No clock, no interruption.
 struct Quiet;
 
+impl Observer for Quiet {
+    fn report(&mut self, _tally: &Tally, _costs: &Costs) {}
+}
+
 impl Host for Quiet {
-    fn elapsed(&self) -> Duration {
-        Duration::ZERO
+    fn clock(&self) -> Clock {
+        Arc::new(|| Duration::ZERO)
     }
 
     fn interrupted(&self) -> bool {
         false
     }
-
-    fn report(&mut self, _tally: &Tally, _times: &[Duration]) {}
 }
 
 /// Rows as (label, entries); features are numbered from 1.
@@ -73,7 +75,7 @@ fn setup(table: &Table, config: &Config) -> (Job, Vec<Shard>, Coordinator) {
     let job = valid.job(table.len(), 13, entries);
     let parts = config.workers;
     let part = |p: usize| Shard::new(p, job, rows(table, config.loss, p, parts));
-    (job, (0..parts).map(part).collect(), Coordinator::new(job, valid.method(), config.limits))
+    (job, (0..parts).map(part).collect(), valid.coordinator(job))
 }
 
 fn limits(rounds: u64) -> Limits {
@@ -117,39 +119,6 @@ proptest! {
                 let (indices, values) = entries.into_iter().unzip();
                 let p = objective(&table, &job, &Weights { indices, values });
                 prop_assert!(bound <= p, "{loss}: bound {bound} above {p}");
-            }
-        }
-    }
-
-    /// Answers may come in any order and more than once.
-    #[test]
-    fn arrival_order_and_repetition_change_nothing(table in tables(), k in 1usize..5, turn in 0usize..3) {
-        let config = Config { workers: 3, limits: limits(10), ..Config::new(k) };
-        let (_, mut shards, mut calm) = setup(&table, &config);
-        local::run(&mut calm, &mut shards, &mut Quiet).unwrap();
-        let (_, mut shards, mut wild) = setup(&table, &config);
-        run_in_disorder(&mut wild, &mut shards, turn);
-        prop_assert_eq!(calm.tally().best(), wild.tally().best());
-        prop_assert_eq!(calm.tally().bound(), wild.tally().bound());
-        prop_assert_eq!(calm.tally().rounds, wild.tally().rounds);
-    }
-}
-
-/// Delivers answers rotated by `turn`, each twice, and the ones of the last round once more.
-fn run_in_disorder(coordinator: &mut Coordinator, shards: &mut [Shard], turn: usize) {
-    let mut late = Vec::new();
-    while let Some(command) = coordinator.poll() {
-        let Command::Broadcast { round, directive } = command else { continue };
-        let mut answers: Vec<_> =
-            shards.iter_mut().map(|s| s.handle(round, &directive)).enumerate().collect();
-        answers.rotate_left(turn);
-        let this_round = answers.clone();
-        for (shard, reply) in std::mem::replace(&mut late, this_round) {
-            coordinator.handle(Duration::ZERO, Event::Answer { shard, round: round - 1, reply });
-        }
-        for (shard, reply) in answers {
-            for reply in [reply.clone(), reply] {
-                coordinator.handle(Duration::ZERO, Event::Answer { shard, round, reply });
             }
         }
     }
@@ -218,7 +187,7 @@ fn the_papers_algorithms_raise_the_bound_and_keep_the_best_model() {
 #[test]
 fn an_unknown_shard_is_refused() {
     let (_, mut shards, mut coordinator) = setup(&easy(), &Config::new(3));
-    let Some(Command::Broadcast { round, directive }) = coordinator.poll() else {
+    let Some(Command::Send { round, directive, .. }) = coordinator.poll() else {
         panic!("no round")
     };
     let reply = shards[0].handle(round, &directive);
@@ -233,4 +202,63 @@ fn a_stop_ends_the_run_with_a_model() {
     let why = local::run(&mut coordinator, &mut shards, &mut Quiet).unwrap();
     assert_eq!(why, Stopped::Interrupted);
     assert!(coordinator.tally().best().is_some());
+}
+
+/// Runs `config` on [`easy`] and gives its books.
+fn books(config: &Config) -> Tally {
+    let (_, mut shards, mut coordinator) = setup(&easy(), config);
+    local::run(&mut coordinator, &mut shards, &mut Quiet).unwrap();
+    coordinator.into_tally()
+}
+
+fn averaging(combine: Combine) -> Config {
+    let (algorithm, ridge) = (Algorithm::Sdiht, Ridge::Lambda(1e-1));
+    Config { algorithm, ridge, combine, workers: 4, limits: limits(40), ..Config::new(3) }
+}
+
+#[test]
+fn every_combination_of_local_models_ends_with_a_model_a_bound_and_measures() {
+    let powers = [0.0, 2.0, f64::INFINITY].map(|power| Combine::Weighted { power });
+    for combine in [Combine::Mean, Combine::Min].into_iter().chain(powers) {
+        for loss in LOSSES {
+            let tally = books(&Config { loss, ..averaging(combine) });
+            let (objective, bound) = (tally.objective(), tally.bound().unwrap());
+            // A bound is scaled to its best multiple where the conjugate is quadratic.
+            let least = if loss == LossKind::Logistic { 0.0 } else { 0.01 };
+            assert!(
+                bound >= least && bound <= objective,
+                "{combine:?} {loss}: {bound} {objective}"
+            );
+            let measured = tally.final_objective().unwrap();
+            assert!((measured / objective - 1.0).abs() < 1e-12, "{combine:?} {loss}");
+            let chosen = matches!(combine, Combine::Min)
+                || matches!(combine, Combine::Weighted { power } if power.is_infinite());
+            assert_eq!(tally.selected.len(), if chosen { 40 } else { 0 }, "{combine:?}");
+        }
+    }
+}
+
+#[test]
+fn weighted_is_average_at_power_0_and_min_at_infinity() {
+    let weighted = |power| books(&averaging(Combine::Weighted { power }));
+    assert_eq!(weighted(0.0).best(), books(&averaging(Combine::Mean)).best());
+    let (infinite, min) = (weighted(f64::INFINITY), books(&averaging(Combine::Min)));
+    assert_eq!(infinite.best(), min.best());
+    assert_eq!(infinite.selected, min.selected);
+    assert_ne!(weighted(3.0).best(), weighted(0.0).best());
+}
+
+#[test]
+fn without_a_barrier_the_run_ends_as_well() {
+    let pace = Pace::Arrivals { count: 2, max_staleness: Some(3) };
+    for loss in LOSSES {
+        let exact = Config { loss, workers: 4, ridge: Ridge::Lambda(1e-2), ..Config::new(12) };
+        let calm = books(&exact);
+        let tally = books(&Config { pace, ..exact });
+        let (p, d) = (tally.objective(), tally.bound().unwrap());
+        assert!(d <= p && (p / calm.objective() - 1.0).abs() < 2e-3, "{loss}: {p} {d}");
+        let tally = books(&Config { loss, pace, ..averaging(Combine::Mean) });
+        assert!(tally.bound().unwrap() <= tally.objective(), "{loss}");
+        assert!(tally.staleness.largest <= 3, "{:?}", tally.staleness);
+    }
 }

@@ -1,59 +1,216 @@
-//! DIHT, SDIHT and the server of D-DIHT (report, Alg. 2), synchronous.
+//! DIHT, SDIHT and the server of D-DIHT (report, Alg. 2).
 //!
-//! Given   the k-sparse models `w_m` of all shards
-//! S2      `w^ = (beta/M) sum_m w_m`
-//! S3      `w = H_k(w^)`, which goes to every shard
+//! Given   the k-sparse models `w_m` of the shards that have answered, S of M
+//! S1      `average` takes them as they are; `min` and `weighted` have them scored on all shards
+//! S2      `w^ = beta sum_m c_m w_m`, the c_m equal or by score; for `min` the best one alone
+//! S3      `w = H_k(w^)`, which goes to the shards that have answered
 //! With one shard this is DIHT or SDIHT itself: the average of one model is that model.
+//!
+//! Local models solve local problems, so the shards' alphas are no maximiser of D, but they are in its
+//! domain: at the end they give a bound as those of `exact` do (M7).
 
 use crate::{
-    round::{Directive, LocalModel, Probe, Reply, Weights},
+    round::{Directive, Job, LocalModel, Reply, Sparse, Weights},
     threshold::top_k,
 };
 
 use super::{
-    Next,
-    certificate::dual_bound,
-    exchange::{Mismatch, slopes},
+    Batch, Combine, Next, Pace,
+    certificate::{certify, dual_bound, support_to_certify},
+    exact::evidence,
+    exchange::Mismatch,
     tally::{Stopped, Tally},
+    versions::Versions,
 };
 
+/// Rounds that send what the shards hold of `u` before the bound is asked for.
+const FLUSHES: usize = 3;
+
+#[derive(Debug)]
+enum Stage {
+    Stepping,
+    /// The local models are being scored on all shards.
+    Scoring {
+        shards: Vec<usize>,
+        candidates: Vec<Weights>,
+    },
+    /// The end has come; some shards have not answered yet.
+    Draining(Stopped),
+    /// P of the last model is asked for.
+    LastScore(Stopped),
+    Flushing {
+        left: usize,
+        why: Stopped,
+    },
+    Certifying {
+        support: Vec<u32>,
+        why: Stopped,
+    },
+}
+
 /// The averaging server.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Averaging {
+    combine: Combine,
     beta: f64,
-    model: Weights,
-    /// Why the rounds ended, while P of the last model is asked for.
-    ending: Option<Stopped>,
+    together: bool,
+    versions: Versions,
+    stage: Stage,
+    /// What the shards have sent of `u`, at the end.
+    held: Vec<f64>,
 }
 
 impl Averaging {
-    pub(super) fn new(beta: f64) -> Self {
-        Self { beta, model: Weights::default(), ending: None }
+    pub(super) fn new(combine: Combine, beta: f64, pace: Pace, job: &Job) -> Self {
+        let most = match pace {
+            Pace::Barrier => 2,
+            Pace::Arrivals { count, .. } => 2 * job.shards.div_ceil(count.max(1)) + 1,
+        };
+        Self {
+            combine,
+            beta,
+            together: pace == Pace::Barrier,
+            versions: Versions::new(job.shards, most),
+            stage: Stage::Stepping,
+            held: Vec::new(),
+        }
     }
 
-    pub(super) fn start(&self) -> Directive {
-        Directive::Sdiht { model: self.model.clone(), unscored: Vec::new() }
+    pub(super) fn start(&mut self, tally: &mut Tally) -> Next {
+        // alpha = 0 is in the domain of every loss, and D(0) = 0.
+        tally.offer_bound(0.0);
+        self.step(&(0..tally.job().shards).collect::<Vec<_>>())
     }
 
+    /// Takes answers; `outstanding` shards have not answered yet.
     pub(super) fn absorb(
         &mut self,
-        replies: Vec<Reply>,
+        batch: Batch,
+        outstanding: usize,
         tally: &mut Tally,
     ) -> Result<Next, Mismatch> {
-        if let Some(why) = self.ending {
-            let loss = slopes(replies)?.iter().map(|s| s.loss).sum();
-            tally.offer(&self.model, loss);
-            return Ok(Next::Done(if tally.gap_reached() { Stopped::Gap } else { why }));
+        match std::mem::replace(&mut self.stage, Stage::Stepping) {
+            Stage::Stepping => {
+                let locals = self.take_models(batch, tally)?;
+                let (shards, candidates) = locals.into_iter().unzip();
+                if self.needs_scores() {
+                    let ask = Directive::Score { candidates: Vec::clone(&candidates) };
+                    self.stage = Stage::Scoring { shards, candidates };
+                    return Ok(Next::All(ask));
+                }
+                let equal = vec![1.0; candidates.len()];
+                Ok(self.combine(&shards, &candidates, &equal, outstanding, tally))
+            }
+            Stage::Scoring { shards, candidates } => {
+                let objectives = objectives(batch, &candidates, tally)?;
+                let weights = self.weights(&objectives, &shards, tally);
+                Ok(self.combine(&shards, &candidates, &weights, outstanding, tally))
+            }
+            Stage::Draining(why) => {
+                self.take_models(batch, tally)?;
+                Ok(self.last_score(why))
+            }
+            Stage::LastScore(why) => {
+                let model = self.versions.current().clone();
+                let objective = objectives(batch, std::slice::from_ref(&model), tally)?[0];
+                tally.current = Some(objective);
+                Ok(self.after_last_score(why, tally))
+            }
+            Stage::Flushing { left, why } => {
+                for (_, reply) in &batch {
+                    let Reply::Ascend(part) = reply else { return Err(Mismatch) };
+                    part.iter().for_each(|(j, v)| self.held[j] += f64::from(v));
+                }
+                Ok(self.flush(left, why, tally))
+            }
+            Stage::Certifying { support, why } => {
+                let replies = batch.into_iter().map(|(_, reply)| reply).collect();
+                let found = certify(tally.job(), &self.held, &support, &evidence(replies)?);
+                tally.offer_bound(found.bound);
+                Ok(Next::Done(if tally.gap_reached() { Stopped::Gap } else { why }))
+            }
         }
-        let locals = local_models(replies)?;
-        // A shard returns the loss of the model it was sent, so P is known one round late.
-        tally.offer(&self.model, locals.iter().map(|l| l.losses.iter().sum::<f64>()).sum());
-        if let [only] = locals.as_slice() {
-            tally.offer_bound(dual_bound(tally.job(), &only.conjugate, only.norm_sq));
+    }
+
+    /// The next round of these shards, from the current model.
+    fn step(&mut self, shards: &[usize]) -> Next {
+        self.stage = Stage::Stepping;
+        let mut directive = |shard: usize| {
+            let mut unscored = self.versions.ask(shard);
+            let model = unscored.pop().unwrap_or_default();
+            Directive::Sdiht { model, unscored }
+        };
+        if !self.together {
+            return Next::Each(shards.iter().map(|&shard| (shard, directive(shard))).collect());
         }
-        let before = std::mem::take(&mut self.model);
-        self.model = self.combine(&locals, tally);
-        tally.support_changed = super::dual::count_new(&before.indices, &self.model.indices);
+        // All are sent the same; every shard's place in the books must know it.
+        let first = directive(0);
+        shards.iter().skip(1).for_each(|&shard| drop(directive(shard)));
+        Next::All(first)
+    }
+
+    /// The local models, and what the answers tell about models before.
+    fn take_models(
+        &mut self,
+        batch: Batch,
+        tally: &mut Tally,
+    ) -> Result<Vec<(usize, Weights)>, Mismatch> {
+        let only = tally.job().shards == 1;
+        let mut models = Vec::new();
+        for (shard, reply) in batch {
+            let Reply::Sdiht(local) = reply else { return Err(Mismatch) };
+            for (model, loss) in self.versions.tell(shard, &local.losses)? {
+                tally.current = Some(tally.offer(&model, loss));
+            }
+            if only {
+                let LocalModel { conjugate, norm_sq, .. } = &local;
+                tally.offer_bound(dual_bound(tally.job(), conjugate, *norm_sq));
+            }
+            models.push((shard, local.model));
+        }
+        Ok(models)
+    }
+
+    fn needs_scores(&self) -> bool {
+        match self.combine {
+            Combine::Mean => false,
+            Combine::Weighted { power } => power != 0.0,
+            Combine::Min => true,
+        }
+    }
+
+    /// S1: the weight of each candidate, by its objective.
+    fn weights(&self, objectives: &[f64], shards: &[usize], tally: &mut Tally) -> Vec<f64> {
+        let best = (0..objectives.len())
+            .min_by(|&a, &b| objectives[a].total_cmp(&objectives[b]))
+            .unwrap_or(0);
+        match self.combine {
+            Combine::Weighted { power } if power.is_finite() => {
+                let score = |p: &f64| if *p > 0.0 { objectives[best] / p } else { 1.0 };
+                objectives.iter().map(|p| score(p).powf(power)).collect()
+            }
+            _ => {
+                tally.selected.push(shards[best]);
+                (0..objectives.len()).map(|m| f64::from(u8::from(m == best))).collect()
+            }
+        }
+    }
+
+    /// S2 and S3, and whether that was the last round.
+    fn combine(
+        &mut self,
+        shards: &[usize],
+        candidates: &[Weights],
+        weights: &[f64],
+        outstanding: usize,
+        tally: &mut Tally,
+    ) -> Next {
+        let single = weights.iter().filter(|&&c| c > 0.0).count() == 1 && candidates.len() > 1;
+        let beta = if single { 1.0 } else { self.beta };
+        let model = weighted_mean(tally.job(), candidates, weights, beta);
+        let before = &self.versions.current().indices;
+        tally.support_changed = super::dual::count_new(before, &model.indices);
+        self.versions.push(model);
         tally.main_rounds += 1;
         tally.mark();
         let why = if tally.gap_reached() {
@@ -63,36 +220,71 @@ impl Averaging {
         } else {
             tally.cut_short().or(tally.stalled().then_some(Stopped::Stalled))
         };
-        self.ending = why;
-        Ok(Next::Ask(match why {
-            Some(_) => Directive::Gradient(Probe { model: self.model.clone(), smoothing: None }),
-            None => Directive::Sdiht { model: self.model.clone(), unscored: Vec::new() },
-        }))
+        match why {
+            None => self.step(shards),
+            Some(why) if outstanding > 0 => {
+                self.stage = Stage::Draining(why);
+                Next::Drain
+            }
+            Some(why) => self.last_score(why),
+        }
     }
 
-    /// S2 and S3.
-    fn combine(&self, locals: &[LocalModel], tally: &Tally) -> Weights {
-        let job = tally.job();
-        let mut mean = vec![0.0; job.cols];
-        let share = self.beta / locals.len() as f64;
-        for local in locals {
-            local.model.iter().for_each(|(j, w)| mean[j] += share * w);
+    fn last_score(&mut self, why: Stopped) -> Next {
+        self.stage = Stage::LastScore(why);
+        Next::All(Directive::Score { candidates: vec![self.versions.current().clone()] })
+    }
+
+    fn after_last_score(&mut self, why: Stopped, tally: &Tally) -> Next {
+        // One shard has told its bound in every round, and who interrupts does not want to wait for one.
+        if tally.job().shards == 1 || tally.interrupted {
+            return Next::Done(if tally.gap_reached() { Stopped::Gap } else { why });
         }
-        let mut indices = top_k(&mean, job.k);
-        if job.intercept {
-            indices.insert(0, 0);
+        self.held = vec![0.0; tally.job().cols];
+        self.flush(FLUSHES, why, tally)
+    }
+
+    fn flush(&mut self, left: usize, why: Stopped, tally: &Tally) -> Next {
+        if left > 0 {
+            self.stage = Stage::Flushing { left: left - 1, why };
+            return Next::All(Directive::Flush);
         }
-        let values = indices.iter().map(|&j| mean[j as usize]).collect();
-        Weights { indices, values }
+        let support = support_to_certify(&self.held, tally.job());
+        self.stage = Stage::Certifying { support: support.clone(), why };
+        Next::All(Directive::Certify { support })
     }
 }
 
-fn local_models(replies: Vec<Reply>) -> Result<Vec<LocalModel>, Mismatch> {
-    replies
-        .into_iter()
-        .map(|reply| match reply {
-            Reply::Sdiht(local) => Ok(local),
-            _ => Err(Mismatch),
-        })
-        .collect()
+/// P of each candidate, from the sums of all shards.
+fn objectives(
+    batch: Batch,
+    candidates: &[Weights],
+    tally: &mut Tally,
+) -> Result<Vec<f64>, Mismatch> {
+    let mut sums = vec![0.0; candidates.len()];
+    for (_, reply) in batch {
+        match reply {
+            Reply::Losses(losses) if losses.len() == sums.len() => {
+                sums.iter_mut().zip(losses).for_each(|(sum, loss)| *sum += loss);
+            }
+            _ => return Err(Mismatch),
+        }
+    }
+    Ok(candidates.iter().zip(sums).map(|(model, sum)| tally.objective_of(model, sum)).collect())
+}
+
+/// `H_k(beta sum_m c_m w_m / sum_m c_m)`, the intercept kept.
+fn weighted_mean(job: &Job, models: &[Weights], weights: &[f64], beta: f64) -> Weights {
+    let total: f64 = weights.iter().sum();
+    let mut mean = vec![0.0; job.cols];
+    for (Sparse { indices, values }, &weight) in models.iter().zip(weights) {
+        let share = beta * weight / total;
+        indices.iter().zip(values).for_each(|(&j, w)| mean[j as usize] += share * w);
+    }
+    let mut indices = top_k(&mean, job.k);
+    if job.intercept {
+        indices.insert(0, 0);
+    }
+    let values = indices.iter().map(|&j| mean[j as usize]).collect();
+    Weights { indices, values }
 }

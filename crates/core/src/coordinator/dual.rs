@@ -13,6 +13,8 @@ use crate::{
     threshold::TopK,
 };
 
+use super::mirror::Mirror;
+
 /// Selectors below this are dropped.
 const THETA_FLOOR: f64 = 0.01;
 
@@ -24,18 +26,19 @@ pub(super) struct Dual {
     /// Sum of what the shards have sent of their `u`.
     u: Vec<f64>,
     theta: Vec<f64>,
-    /// Columns with `theta > 0` or a non-zero weight sent, ascending.
-    touched: Vec<u32>,
-    sent_weight: Vec<f32>,
-    sent_theta: Vec<u8>,
-    turn: u64,
+    /// Columns with `theta > 0`, ascending, the intercept excepted.
+    active: Vec<u32>,
+    /// What the shards were sent: one copy where all get the same, else one for each.
+    mirrors: Vec<Mirror>,
+    /// Rounds so far; with some of the shards' answers, that share of a round.
+    turn: f64,
     top: TopK,
-    largest_changes: TopK,
     support: Vec<u32>,
 }
 
 impl Dual {
-    pub(super) fn new(job: &Job) -> Self {
+    /// Nothing known; `mirrors` is 1 if all shards will always be told the same, else their number.
+    pub(super) fn new(job: &Job, mirrors: usize) -> Self {
         let mut theta = vec![0.0; job.cols];
         if job.intercept {
             theta[0] = 1.0;
@@ -45,35 +48,34 @@ impl Dual {
             intercept: job.intercept,
             u: vec![0.0; job.cols],
             theta,
-            touched: Vec::new(),
-            sent_weight: vec![0.0; job.cols],
-            sent_theta: vec![0; job.cols],
-            turn: 0,
+            active: Vec::new(),
+            mirrors: vec![Mirror::default(); mirrors],
+            turn: 0.0,
             top: TopK::new(),
-            largest_changes: TopK::new(),
             support: Vec::new(),
         }
     }
 
-    /// S1 and S2: moves theta and names the changes of the model. Returns them with the number of columns
-    /// that were not among the k largest before.
-    pub(super) fn advance(&mut self) -> (ModelDelta, usize) {
+    /// S1: moves theta, by as much as the `share` of the shards that have answered. Returns the number of
+    /// columns that were not among the k largest before.
+    pub(super) fn advance(&mut self, share: f64) -> usize {
         let mut support = Vec::new();
         let u = &self.u;
         self.top.select(u.len(), self.k, |j| u[j].abs(), &mut support);
         let entered = count_new(&self.support, &support);
         if !support.is_empty() {
-            let gamma = 2.0 / (self.turn as f64 + 2.0);
+            let first = self.turn == 0.0;
+            let gamma = if first { 1.0 } else { share * 2.0 / (self.turn + 2.0) };
             self.move_theta(gamma, &support);
-            self.turn += 1;
+            self.turn += share;
         }
         self.support = support;
-        (self.changes(), entered)
+        entered
     }
 
     /// `theta <- (1 - gamma) theta + gamma 1_F`, small entries dropped.
     fn move_theta(&mut self, gamma: f64, support: &[u32]) {
-        for &j in &self.touched {
+        for &j in &self.active {
             let theta = &mut self.theta[j as usize];
             *theta *= 1.0 - gamma;
             if *theta < THETA_FLOOR {
@@ -84,38 +86,29 @@ impl Dual {
             let theta = &mut self.theta[j as usize];
             *theta = (*theta + gamma).min(1.0);
         }
-        self.touched.extend_from_slice(support);
-        self.touched.sort_unstable();
-        self.touched.dedup();
-        let (theta, sent) = (&self.theta, &self.sent_weight);
-        self.touched.retain(|&j| theta[j as usize] > 0.0 || sent[j as usize] != 0.0);
+        self.active.extend_from_slice(support);
+        self.active.sort_unstable();
+        self.active.dedup();
+        let theta = &self.theta;
+        self.active.retain(|&j| theta[j as usize] > 0.0);
     }
 
-    /// The k largest changes of `w = theta u` since what was sent.
-    fn changes(&mut self) -> ModelDelta {
-        let (u, theta, sent) = (&self.u, &self.theta, &self.sent_weight);
-        let change = |j: u32| {
-            let j = j as usize;
-            (theta[j] * u[j] - f64::from(sent[j])).abs()
-        };
-        // The selector never picks position 0, which it takes for the intercept: shift by one.
-        let mut picked = Vec::new();
-        let touched = &self.touched;
-        let at = |position: usize| change(touched[position - 1]);
-        self.largest_changes.select(touched.len() + 1, self.k, at, &mut picked);
-        let mut indices: Vec<u32> = picked.iter().map(|&p| touched[p as usize - 1]).collect();
-        if self.intercept {
-            indices.insert(0, 0);
-        }
+    /// S2: the k changes of `w = theta u` that matter most to who was sent `mirror`, which follows.
+    pub(super) fn changes(&mut self, mirror: usize) -> ModelDelta {
+        let (u, theta) = (&self.u, &self.theta);
+        let target = |j: u32| quantised(theta[j as usize], u[j as usize]);
+        let exact = |j: u32| theta[j as usize] * u[j as usize];
         let mut delta = ModelDelta::default();
-        for &j in &indices {
-            let (weight, theta) = quantised(self.theta[j as usize], self.u[j as usize]);
-            self.sent_weight[j as usize] = weight;
-            self.sent_theta[j as usize] = theta;
-            delta.weights.push(weight);
-            delta.theta.push(theta);
+        if self.intercept {
+            let (weight, selector) = target(0);
+            delta.push(0, weight, selector);
         }
-        delta.indices = indices;
+        for j in self.mirrors[mirror].largest_changes(&self.active, self.k, exact) {
+            let (weight, selector) = target(j);
+            delta.push(j, weight, selector);
+        }
+        let features = usize::from(self.intercept);
+        self.mirrors[mirror].follow(&delta, features);
         delta
     }
 
@@ -134,7 +127,7 @@ impl Dual {
     /// The columns with theta > 0 and their weights `theta u`.
     pub(super) fn weights(&self) -> Sparse<f64> {
         let constant = self.intercept.then_some(0);
-        let chosen = self.touched.iter().copied().filter(|&j| self.theta[j as usize] > 0.0);
+        let chosen = self.active.iter().copied();
         let indices: Vec<u32> = constant.into_iter().chain(chosen).collect();
         let values = indices.iter().map(|&j| self.theta[j as usize] * self.u[j as usize]).collect();
         Sparse { indices, values }

@@ -7,7 +7,7 @@ use crate::{
 };
 
 use super::{
-    Next,
+    Batch, Next, Pace,
     certificate::{certify, support_to_certify},
     dual::Dual,
     exchange::{Mismatch, slopes},
@@ -28,6 +28,8 @@ enum Phase {
     /// P of the empty model is asked for.
     Opening,
     Ascending,
+    /// A certificate is due, and some shards have not answered yet.
+    Draining,
     Certifying {
         support: Vec<u32>,
     },
@@ -42,6 +44,9 @@ enum Phase {
 #[derive(Debug, Clone)]
 pub(super) struct Exact {
     dual: Dual,
+    /// Whether all shards are always asked at once.
+    together: bool,
+    certify_every: u64,
     phase: Phase,
     /// Why the dual phase ended, once it has.
     dual_ended: Option<Stopped>,
@@ -52,9 +57,16 @@ pub(super) struct Exact {
 }
 
 impl Exact {
-    pub(super) fn new(tally: &Tally) -> Self {
+    pub(super) fn new(tally: &Tally, pace: Pace) -> Self {
+        let shards = tally.job().shards;
+        let (mirrors, arrivals) = match pace {
+            Pace::Barrier => (1, shards),
+            Pace::Arrivals { count, .. } => (shards, count.clamp(1, shards)),
+        };
         Self {
-            dual: Dual::new(tally.job()),
+            dual: Dual::new(tally.job(), mirrors),
+            certify_every: (CERTIFY_EVERY * shards as u64).div_ceil(arrivals as u64),
+            together: pace == Pace::Barrier,
             phase: Phase::Opening,
             dual_ended: None,
             finished_once: false,
@@ -63,37 +75,42 @@ impl Exact {
         }
     }
 
-    pub(super) fn start(&self) -> Directive {
-        Directive::Gradient(Probe::default())
+    pub(super) fn start(&self) -> Next {
+        Next::All(Directive::Gradient(Probe::default()))
     }
 
-    /// Takes the answers of all shards to the last directive.
+    /// Takes answers to the last directive; `outstanding` shards have not answered theirs yet.
     pub(super) fn absorb(
         &mut self,
-        replies: Vec<Reply>,
+        batch: Batch,
+        outstanding: usize,
         tally: &mut Tally,
     ) -> Result<Next, Mismatch> {
+        let (shards, replies): (Vec<usize>, Vec<Reply>) = batch.into_iter().unzip();
         match std::mem::replace(&mut self.phase, Phase::Ascending) {
             Phase::Opening => {
                 let loss = slopes(replies)?.iter().map(|s| s.loss).sum();
                 self.empty_objective = tally.offer(&Weights::default(), loss);
                 // alpha = 0 is in the domain of every loss, and D(0) = 0.
                 tally.offer_bound(0.0);
-                Ok(self.ascend(tally))
+                Ok(self.ascend(&all_shards(tally), tally))
             }
             Phase::Ascending => {
-                for reply in &replies {
-                    let Reply::Ascend(update) = reply else {
-                        return Err(Mismatch);
-                    };
-                    self.dual.absorb(update);
-                }
+                self.take_updates(&replies)?;
                 tally.main_rounds += 1;
-                let last = self.dual_limit_reached(tally);
-                if last || tally.main_rounds.is_multiple_of(CERTIFY_EVERY) {
-                    return Ok(self.certify(tally));
+                let due = tally.main_rounds.is_multiple_of(self.certify_every);
+                if !due && !self.dual_limit_reached(tally) {
+                    return Ok(self.ascend(&shards, tally));
                 }
-                Ok(self.ascend(tally))
+                if outstanding > 0 {
+                    self.phase = Phase::Draining;
+                    return Ok(Next::Drain);
+                }
+                Ok(self.certify(tally))
+            }
+            Phase::Draining => {
+                self.take_updates(&replies)?;
+                Ok(self.certify(tally))
             }
             Phase::Certifying { support } => {
                 let evidence: Vec<Evidence> = evidence(replies)?;
@@ -101,7 +118,7 @@ impl Exact {
                 tally.offer_bound(found.bound);
                 let probe = Probe { model: found.model.clone(), smoothing: None };
                 self.phase = Phase::Scoring { model: found.model };
-                Ok(Next::Ask(Directive::Gradient(probe)))
+                Ok(Next::All(Directive::Gradient(probe)))
             }
             Phase::Scoring { model } => {
                 let loss = slopes(replies)?.iter().map(|s| s.loss).sum();
@@ -116,7 +133,7 @@ impl Exact {
                 match finish.absorb(replies, tally)? {
                     Step::Ask(directive) => {
                         self.phase = Phase::Finishing(finish);
-                        Ok(Next::Ask(directive))
+                        Ok(Next::All(directive))
                     }
                     Step::Done => Ok(self.after_finish(tally)),
                 }
@@ -124,17 +141,32 @@ impl Exact {
         }
     }
 
-    fn ascend(&mut self, tally: &mut Tally) -> Next {
-        let (delta, entered) = self.dual.advance();
-        tally.support_changed = entered;
+    fn take_updates(&mut self, replies: &[Reply]) -> Result<(), Mismatch> {
+        for reply in replies {
+            let Reply::Ascend(update) = reply else {
+                return Err(Mismatch);
+            };
+            self.dual.absorb(update);
+        }
+        Ok(())
+    }
+
+    /// The next dual round of these shards.
+    fn ascend(&mut self, shards: &[usize], tally: &mut Tally) -> Next {
+        let share = shards.len() as f64 / tally.job().shards as f64;
+        tally.support_changed = self.dual.advance(share);
         self.phase = Phase::Ascending;
-        Next::Ask(Directive::Ascend(delta))
+        if self.together {
+            return Next::All(Directive::Ascend(self.dual.changes(0)));
+        }
+        let mut own = |&shard: &usize| (shard, Directive::Ascend(self.dual.changes(shard)));
+        Next::Each(shards.iter().map(&mut own).collect())
     }
 
     fn certify(&mut self, tally: &mut Tally) -> Next {
         let support = support_to_certify(self.dual.u(), tally.job());
         self.phase = Phase::Certifying { support: support.clone() };
-        Next::Ask(Directive::Certify { support })
+        Next::All(Directive::Certify { support })
     }
 
     /// Whether the dual phase must end after this round, whatever it reached.
@@ -161,7 +193,7 @@ impl Exact {
             None
         };
         match ended {
-            None => self.ascend(tally),
+            None => self.ascend(&all_shards(tally), tally),
             Some(why) => {
                 self.dual_ended = Some(why);
                 self.finish(tally)
@@ -178,7 +210,7 @@ impl Exact {
         let wide = top_k(self.dual.u(), tally.job().k.saturating_mul(WIDE));
         let (finish, directive) = Finish::new(model, wide, tally);
         self.phase = Phase::Finishing(Box::new(finish));
-        Next::Ask(directive)
+        Next::All(directive)
     }
 
     /// The gap is reached, but the model is not yet the best on its own support. Where the loss has a kink
@@ -190,7 +222,7 @@ impl Exact {
         let model = tally.best().map(|best| best.model.clone()).unwrap_or_default();
         let (finish, directive) = Finish::polish_only(model, tally);
         self.phase = Phase::Finishing(Box::new(finish));
-        Next::Ask(directive)
+        Next::All(directive)
     }
 
     fn after_finish(&mut self, tally: &mut Tally) -> Next {
@@ -200,14 +232,18 @@ impl Exact {
         }
         match self.dual_ended {
             // Time is left and nothing else may end the run: go on raising the bound.
-            Some(Stopped::Time) => self.ascend(tally),
+            Some(Stopped::Time) => self.ascend(&all_shards(tally), tally),
             Some(why) => Next::Done(why),
             None => Next::Done(Stopped::Stalled),
         }
     }
 }
 
-fn evidence(replies: Vec<Reply>) -> Result<Vec<Evidence>, Mismatch> {
+fn all_shards(tally: &Tally) -> Vec<usize> {
+    (0..tally.job().shards).collect()
+}
+
+pub(super) fn evidence(replies: Vec<Reply>) -> Result<Vec<Evidence>, Mismatch> {
     replies
         .into_iter()
         .map(|reply| match reply {

@@ -1,8 +1,9 @@
 //! The coordinator: a state machine without I/O. Events go in with the time, commands come out.
 //!
-//! It gathers one answer of every shard for each round, in any order, and hands them to the method in the
-//! order of shard numbers, so arrival order can never change a result. (shard, round) names an answer: a
-//! repeated one is ignored.
+//! It gathers answers of the shards, in any order, and hands them to the method in the order of shard
+//! numbers, so arrival order can never change a result. With a barrier a round needs the answer of every
+//! shard; otherwise it closes as soon as enough have arrived, and only those are asked again. (shard,
+//! round) names an answer: a repeated one is ignored.
 
 mod averaging;
 mod certificate;
@@ -12,28 +13,52 @@ mod exchange;
 mod finish;
 mod fit;
 pub mod lbfgs;
+mod mirror;
 mod outlook;
+mod seats;
 mod tally;
+mod versions;
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use crate::round::{Directive, Job, Reply};
+use crate::{
+    measures::Measures,
+    round::{Directive, Job, Reply},
+};
 
 use averaging::Averaging;
 use exact::Exact;
 use exchange::Mismatch;
-pub use tally::{Best, Limits, Stopped, Tally, relative_gap};
+pub use seats::Pace;
+use seats::Seats;
+pub use tally::{Best, Limits, Staleness, Stopped, Tally, relative_gap};
 
 /// How the shards' answers become a model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Method {
     /// The exact method.
     Exact,
-    /// Local models averaged, times `beta`.
+    /// Local models combined, as the report's server does.
     Average {
-        /// The report's beta_M.
+        /// How.
+        combine: Combine,
+        /// The report's beta_M, a factor of the mean.
         beta: f64,
     },
+}
+
+/// How the server of the report combines local models.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Combine {
+    /// Their mean.
+    Mean,
+    /// A mean with weights `(min_j P(w_j) / P(w_m))^power`.
+    Weighted {
+        /// 0 is the mean, infinity the best.
+        power: f64,
+    },
+    /// The one with the least objective on the whole training set.
+    Min,
 }
 
 /// What happened.
@@ -50,14 +75,18 @@ pub enum Event {
     },
     /// Somebody wants the run to end with the best model so far.
     Stop,
+    /// The shards are not waited for any more: the run ends with what is known.
+    Abandon,
 }
 
 /// What to do.
 #[derive(Debug)]
 pub enum Command {
-    /// Send this directive to every shard.
-    Broadcast {
-        /// The round it opens.
+    /// Send this directive to a shard.
+    Send {
+        /// The shard.
+        shard: usize,
+        /// The round it belongs to.
         round: u64,
         /// The directive.
         directive: Arc<Directive>,
@@ -89,16 +118,24 @@ pub enum CoordinatorError {
     },
 }
 
+/// Answers that close a round, in the order of shard numbers.
+type Batch = Vec<(usize, Reply)>;
+
 /// What a method wants next.
 enum Next {
-    Ask(Directive),
+    /// Ask every shard, and wait for all.
+    All(Directive),
+    /// Ask these shards, and go on when enough have answered.
+    Each(Vec<(usize, Directive)>),
+    /// Wait for all that were asked and have not answered.
+    Drain,
     Done(Stopped),
 }
 
 #[derive(Debug)]
 enum Running {
     Exact(Box<Exact>),
-    Averaging(Averaging),
+    Averaging(Box<Averaging>),
 }
 
 /// The coordinator of one run.
@@ -106,33 +143,35 @@ enum Running {
 pub struct Coordinator {
     tally: Tally,
     method: Running,
-    inbox: Vec<Option<Reply>>,
+    seats: Seats,
     /// The kind of the open round.
     open: &'static str,
+    /// Why the method ended, while the model is measured.
+    ending: Option<Stopped>,
     commands: VecDeque<Command>,
     over: bool,
 }
 
 impl Coordinator {
     /// Opens the first round.
-    pub fn new(job: Job, method: Method, limits: Limits) -> Self {
-        let tally = Tally::new(job, limits);
+    pub fn new(job: Job, method: Method, pace: Pace, limits: Limits) -> Self {
+        let mut tally = Tally::new(job, limits);
         let (method, first) = match method {
             Method::Exact => {
-                let exact = Exact::new(&tally);
+                let exact = Exact::new(&tally, pace);
                 let first = exact.start();
                 (Running::Exact(Box::new(exact)), first)
             }
-            Method::Average { beta } => {
-                let averaging = Averaging::new(beta);
-                let first = averaging.start();
-                (Running::Averaging(averaging), first)
+            Method::Average { combine, beta } => {
+                let mut averaging = Averaging::new(combine, beta, pace, &job);
+                let first = averaging.start(&mut tally);
+                (Running::Averaging(Box::new(averaging)), first)
             }
         };
-        let inbox = (0..job.shards).map(|_| None).collect();
+        let seats = Seats::new(job.shards, pace);
         let commands = VecDeque::new();
-        let mut this = Self { tally, method, inbox, open: "", commands, over: false };
-        this.broadcast(first);
+        let mut this = Self { tally, method, seats, open: "", ending: None, commands, over: false };
+        this.proceed(first);
         this
     }
 
@@ -141,11 +180,21 @@ impl Coordinator {
         &self.tally
     }
 
+    /// The books, when the run is over.
+    pub fn into_tally(self) -> Tally {
+        self.tally
+    }
+
     /// Takes an event at the training time `now`.
     pub fn handle(&mut self, now: Duration, event: Event) {
         self.tally.elapsed = now;
         match event {
             Event::Stop => self.tally.interrupted = true,
+            Event::Abandon if !self.over => {
+                self.tally.interrupted = true;
+                self.finish(Stopped::Interrupted);
+            }
+            Event::Abandon => {}
             Event::Answer { shard, round, reply } => self.answer(shard, round, reply),
         }
     }
@@ -156,47 +205,120 @@ impl Coordinator {
         self.commands.pop_front()
     }
 
+    /// The round of the directive that a shard has not answered yet.
+    pub fn awaited(&self, shard: usize) -> Option<u64> {
+        self.seats.awaited(shard)
+    }
+
     fn answer(&mut self, shard: usize, round: u64, reply: Reply) {
-        if self.over || round != self.tally.rounds + 1 {
+        if self.over {
             return;
         }
-        let shards = self.inbox.len();
-        let Some(place) = self.inbox.get_mut(shard) else {
+        if shard >= self.seats.len() {
+            let shards = self.seats.len();
             return self.fail(CoordinatorError::UnknownShard { shard, shards });
-        };
-        if place.is_none() {
-            *place = Some(reply);
         }
-        if self.inbox.iter().all(Option::is_some) {
+        self.seats.take(shard, round, reply);
+        if self.seats.round_is_complete(self.tally.rounds + 1) {
             self.close_round();
         }
     }
 
     fn close_round(&mut self) {
-        let replies: Vec<Reply> = self.inbox.iter_mut().filter_map(Option::take).collect();
-        let visited: f64 = replies.iter().map(|reply| reply.visited(self.tally.job())).sum();
+        let round = self.tally.rounds + 1;
+        for age in self.seats.ages(round) {
+            self.tally.staleness.add(age);
+        }
+        let batch = self.seats.empty();
+        let visited: f64 = batch.iter().map(|(_, r)| r.visited(self.tally.job())).sum();
         self.tally.visited += visited;
-        self.tally.rounds += 1;
+        self.tally.rounds = round;
         self.tally.step = self.open;
+        if let Some(why) = self.ending {
+            return self.close_run(batch, why);
+        }
+        let outstanding = self.seats.outstanding();
         let next = match &mut self.method {
-            Running::Exact(exact) => exact.absorb(replies, &mut self.tally),
-            Running::Averaging(averaging) => averaging.absorb(replies, &mut self.tally),
+            Running::Exact(exact) => exact.absorb(batch, outstanding, &mut self.tally),
+            Running::Averaging(averaging) => averaging.absorb(batch, outstanding, &mut self.tally),
         };
         self.commands.push_back(Command::Report);
         match next {
-            Ok(Next::Ask(directive)) => self.broadcast(directive),
-            Ok(Next::Done(why)) => {
-                self.over = true;
-                self.commands.push_back(Command::Finish(why));
-            }
-            Err(Mismatch) => self.fail(CoordinatorError::WrongAnswer { round: self.tally.rounds }),
+            Ok(next) => self.proceed(next),
+            Err(Mismatch) => self.fail(CoordinatorError::WrongAnswer { round }),
         }
     }
 
-    fn broadcast(&mut self, directive: Directive) {
+    fn proceed(&mut self, next: Next) {
+        match next {
+            Next::All(directive) => {
+                self.open = directive.name();
+                self.seats.wait_for_all();
+                let directive = Arc::new(directive);
+                for shard in 0..self.seats.len() {
+                    self.send(shard, Arc::clone(&directive));
+                }
+            }
+            Next::Each(directives) => {
+                self.seats.wait_for_enough();
+                for (shard, directive) in directives {
+                    self.open = directive.name();
+                    self.send(shard, Arc::new(directive));
+                }
+            }
+            Next::Drain => self.seats.wait_for_all(),
+            Next::Done(why) => {
+                self.ending = Some(why);
+                if self.seats.outstanding() == 0 {
+                    self.measure(why);
+                } else {
+                    self.seats.wait_for_all();
+                }
+            }
+        }
+    }
+
+    fn send(&mut self, shard: usize, directive: Arc<Directive>) {
         let round = self.tally.rounds + 1;
-        self.open = directive.name();
-        self.commands.push_back(Command::Broadcast { round, directive: Arc::new(directive) });
+        self.seats.ask(shard, round);
+        self.commands.push_back(Command::Send { shard, round, directive });
+    }
+
+    /// The last round: the objective of the model chosen, afresh from the data.
+    fn measure(&mut self, why: Stopped) {
+        match self.tally.best() {
+            Some(best) => {
+                let model = best.model.clone();
+                self.proceed(Next::All(Directive::Measure { model }));
+            }
+            None => self.finish(why),
+        }
+    }
+
+    /// Takes the last answers: late ones that nobody needs any more, or the measures of the model.
+    fn close_run(&mut self, batch: Batch, why: Stopped) {
+        let measures: Vec<Measures> = batch
+            .into_iter()
+            .filter_map(|(_, reply)| match reply {
+                Reply::Measures(measures) => Some(measures),
+                _ => None,
+            })
+            .collect();
+        if self.open != "measure" {
+            return self.measure(why);
+        }
+        self.tally.measures = Measures::sum(&measures);
+        self.commands.push_back(Command::Report);
+        if self.tally.measures.is_none() || measures.len() < self.seats.len() {
+            let round = self.tally.rounds;
+            return self.fail(CoordinatorError::WrongAnswer { round });
+        }
+        self.finish(why);
+    }
+
+    fn finish(&mut self, why: Stopped) {
+        self.over = true;
+        self.commands.push_back(Command::Finish(why));
     }
 
     fn fail(&mut self, why: CoordinatorError) {

@@ -4,7 +4,10 @@ use std::{collections::VecDeque, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::round::{Job, Weights};
+use crate::{
+    measures::Measures,
+    round::{Job, Weights},
+};
 
 /// When a run ends.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -63,7 +66,40 @@ pub struct Tally {
     pub support_changed: usize,
     /// What the last round did.
     pub step: &'static str,
+    /// P of the model the run is at, where it is not always the best one.
+    pub current: Option<f64>,
+    /// The shard whose model was chosen in each round, for [`super::Combine::Min`].
+    pub selected: Vec<usize>,
+    /// How old answers were.
+    pub staleness: Staleness,
+    /// The model measured on the training data, at the very end.
+    pub measures: Option<Measures>,
     marks: VecDeque<Mark>,
+}
+
+/// Rounds that passed between a question and the use of its answer; all 0 with a barrier.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Staleness {
+    /// Answers.
+    pub answers: u64,
+    /// Their ages in all.
+    pub total: u64,
+    /// The largest age.
+    pub largest: u64,
+}
+
+impl Staleness {
+    /// Books an answer.
+    pub(super) fn add(&mut self, age: u64) {
+        self.answers += 1;
+        self.total += age;
+        self.largest = self.largest.max(age);
+    }
+
+    /// The mean age.
+    pub fn mean(&self) -> f64 {
+        self.total as f64 / self.answers.max(1) as f64
+    }
 }
 
 /// State of the books after a main round.
@@ -92,6 +128,10 @@ impl Tally {
             interrupted: false,
             support_changed: 0,
             step: "start",
+            current: None,
+            selected: Vec::new(),
+            staleness: Staleness::default(),
+            measures: None,
             marks: VecDeque::new(),
         }
     }
@@ -134,6 +174,13 @@ impl Tally {
     pub fn objective_of(&self, model: &Weights, loss_sum: f64) -> f64 {
         let norm_sq: f64 = model.values.iter().map(|v| v * v).sum();
         loss_sum / self.job.total_rows as f64 + self.job.lambda / 2.0 * norm_sq
+    }
+
+    /// P of the best model as it was measured at the end, or as it was found.
+    pub fn final_objective(&self) -> Option<f64> {
+        let best = self.best.as_ref()?;
+        let measured = self.measures.as_ref().map(|m| self.objective_of(&best.model, m.loss));
+        Some(measured.unwrap_or(best.objective))
     }
 
     /// Keeps `bound` if it is the best so far.

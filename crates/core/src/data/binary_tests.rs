@@ -167,15 +167,15 @@ fn arrays_of_many_blocks_round_trip() {
 fn files_are_replaced_whole() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("0.shard");
-    std::fs::write(&path, "old").unwrap();
+    fs::write(&path, "old").unwrap();
     assert!(read_shard(&path).unwrap_err().to_string().contains("0.shard"));
     let (x, labels) = sample();
     write_shard(&path, &info(), &x, &labels).unwrap();
-    assert_eq!(std::fs::read(&path).unwrap(), STORED);
+    assert_eq!(fs::read(&path).unwrap(), STORED);
     assert_eq!(read_shard(&path).unwrap().x, x);
     let summary = inspect_shard(&path).unwrap();
     assert_eq!((summary.info, summary.rows, summary.cols, summary.nnz), (info(), 2, 5, 2));
-    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     let nowhere = dir.path().join("none").join("0.shard");
     let error = write_shard(&nowhere, &info(), &x, &labels).unwrap_err();
     assert!(matches!(error, DataError::Write { .. }));

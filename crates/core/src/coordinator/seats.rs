@@ -1,0 +1,114 @@
+//! Who was asked, who has answered, and whether that is enough to go on.
+
+use serde::{Deserialize, Serialize};
+
+use crate::round::Reply;
+
+use super::Batch;
+
+/// When the answers at hand close a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Pace {
+    /// When every shard has answered.
+    Barrier,
+    /// When this many shards have.
+    Arrivals {
+        /// How many, at least 1.
+        count: usize,
+        /// Rounds after which a shard's answer is waited for all the same.
+        max_staleness: Option<u64>,
+    },
+}
+
+/// A shard as the coordinator sees it.
+#[derive(Debug, Default)]
+struct Seat {
+    /// The round of the last directive that is not dealt with.
+    asked: Option<u64>,
+    reply: Option<Reply>,
+}
+
+/// One seat for each shard.
+#[derive(Debug)]
+pub(super) struct Seats {
+    seats: Vec<Seat>,
+    pace: Pace,
+    /// Whether this round waits for all whatever the pace.
+    all: bool,
+}
+
+impl Seats {
+    pub(super) fn new(shards: usize, pace: Pace) -> Self {
+        let seats = (0..shards).map(|_| Seat::default()).collect();
+        Self { seats, pace, all: true }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.seats.len()
+    }
+
+    pub(super) fn wait_for_all(&mut self) {
+        self.all = true;
+    }
+
+    pub(super) fn wait_for_enough(&mut self) {
+        self.all = self.pace == Pace::Barrier;
+    }
+
+    pub(super) fn ask(&mut self, shard: usize, round: u64) {
+        self.seats[shard] = Seat { asked: Some(round), reply: None };
+    }
+
+    /// The round of the directive that `shard` has not answered.
+    pub(super) fn awaited(&self, shard: usize) -> Option<u64> {
+        let seat = self.seats.get(shard)?;
+        seat.asked.filter(|_| seat.reply.is_none())
+    }
+
+    /// Takes an answer, unless it is not to the last directive or came before.
+    pub(super) fn take(&mut self, shard: usize, round: u64, reply: Reply) {
+        if self.awaited(shard) == Some(round) {
+            self.seats[shard].reply = Some(reply);
+        }
+    }
+
+    /// Shards that were asked and have not answered.
+    pub(super) fn outstanding(&self) -> usize {
+        (0..self.seats.len()).filter(|&shard| self.awaited(shard).is_some()).count()
+    }
+
+    /// Whether the answers at hand close `round`.
+    pub(super) fn round_is_complete(&self, round: u64) -> bool {
+        let arrived = self.seats.iter().filter(|seat| seat.reply.is_some()).count();
+        let outstanding = self.outstanding();
+        if outstanding == 0 || self.all {
+            return arrived > 0 && outstanding == 0;
+        }
+        match self.pace {
+            Pace::Barrier => false,
+            Pace::Arrivals { count, max_staleness } => {
+                let too_old = |asked: u64| max_staleness.is_some_and(|most| round - asked >= most);
+                arrived >= count
+                    && !(0..self.seats.len()).filter_map(|s| self.awaited(s)).any(too_old)
+            }
+        }
+    }
+
+    /// For every answer at hand, the rounds that have passed since it was asked for.
+    pub(super) fn ages(&self, round: u64) -> impl Iterator<Item = u64> + '_ {
+        let answered = self.seats.iter().filter(|seat| seat.reply.is_some());
+        answered.filter_map(move |seat| Some(round - seat.asked?))
+    }
+
+    /// The answers at hand, by shard; their seats are free.
+    pub(super) fn empty(&mut self) -> Batch {
+        let mut batch = Batch::new();
+        for (shard, seat) in self.seats.iter_mut().enumerate() {
+            if let Some(reply) = seat.reply.take() {
+                seat.asked = None;
+                batch.push((shard, reply));
+            }
+        }
+        batch
+    }
+}
