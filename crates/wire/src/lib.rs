@@ -50,3 +50,6 @@ pub const FILE_DESCRIPTOR_SET: &[u8] = tonic::include_file_descriptor_set!("ddih
 pub mod pb {
     tonic::include_proto!("ddiht.v1");
 }
+
+#[cfg(test)]
+mod tests;
