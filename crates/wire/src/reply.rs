@@ -1,0 +1,219 @@
+//! Answers, from a worker up. The question decides what an answer must look like.
+
+use ddiht_core::round::{ConjugateSum, Directive, Evidence, Job, LocalModel, Reply, Slope, Sparse};
+
+use crate::{
+    bounds::{Bounds, MAX_ENTRIES},
+    check::{
+        all_finite, all_magnitudes, finite, magnitude, not_negative, present, ranged, same_length,
+    },
+    columns::{from_gaps, to_gaps},
+    error::WireError,
+    exchange::SealedReply,
+    measures::{decode_measures, encode_measures},
+    pb::{self, exchange_request::Answer},
+    weights::{decode_weights, encode_weights},
+};
+
+/// The message of `reply`.
+pub fn encode_reply(reply: &Reply) -> Answer {
+    match reply {
+        Reply::Ascend(part) => {
+            Answer::Ascent(pb::Ascent { gaps: to_gaps(&part.indices), values: part.values.clone() })
+        }
+        Reply::Evidence(evidence) => Answer::Evidence(pb::Evidence {
+            u: evidence.u.clone(),
+            unsent: evidence.unsent,
+            rounding: evidence.rounding,
+            conjugate: Some(encode_conjugate(&evidence.conjugate)),
+        }),
+        Reply::Gradient(slope) => Answer::Slope(pb::Slope {
+            loss: slope.loss,
+            smoothed: (slope.smoothed != slope.loss).then_some(slope.smoothed),
+            gradient: slope.gradient.clone(),
+            visited: slope.visited,
+        }),
+        Reply::Nominees { gradient, curvature } => Answer::Nominees(pb::Nominees {
+            gaps: to_gaps(&gradient.indices),
+            gradient: gradient.values.clone(),
+            curvature: curvature.clone(),
+        }),
+        Reply::Survey { gradient, curvature } => Answer::Findings(pb::Findings {
+            gradient: gradient.clone(),
+            curvature: curvature.clone(),
+        }),
+        Reply::Sdiht(local) => Answer::LocalModel(pb::LocalModel {
+            model: Some(encode_weights(&local.model)),
+            losses: local.losses.clone(),
+            step: local.step,
+            norm_sq: local.norm_sq,
+            conjugate: Some(encode_conjugate(&local.conjugate)),
+        }),
+        Reply::Losses(losses) => Answer::Losses(pb::Losses { losses: losses.clone() }),
+        Reply::Measures(measures) => Answer::Measures(encode_measures(measures)),
+    }
+}
+
+/// The answer of a shard of `job` to the question `asked`.
+pub fn decode_reply(sealed: SealedReply, asked: &Directive, job: &Job) -> Result<Reply, WireError> {
+    let bounds = Bounds::of(job);
+    match (asked, sealed.0) {
+        (Directive::Ascend(_) | Directive::Flush, Answer::Ascent(ascent)) => {
+            decode_ascent(ascent, &bounds)
+        }
+        (Directive::Certify { support }, Answer::Evidence(evidence)) => {
+            decode_evidence(evidence, support.len())
+        }
+        (Directive::Gradient(probe), Answer::Slope(slope)) => {
+            decode_slope(slope, probe.model.indices.len())
+        }
+        (Directive::Nominate { count, .. }, Answer::Nominees(nominees)) => {
+            decode_nominees(nominees, *count, &bounds)
+        }
+        (Directive::Survey { columns }, Answer::Findings(findings)) => {
+            decode_findings(findings, columns.len())
+        }
+        (Directive::Sdiht { unscored, .. }, Answer::LocalModel(local)) => {
+            decode_local_model(local, unscored.len() + 1, &bounds)
+        }
+        (Directive::Score { candidates }, Answer::Losses(losses)) => {
+            decode_losses("losses.losses", losses.losses, candidates.len()).map(Reply::Losses)
+        }
+        (Directive::Measure { .. }, Answer::Measures(measures)) => {
+            decode_measures(measures, &bounds).map(Reply::Measures)
+        }
+        (asked, answer) => {
+            Err(WireError::WrongReply { asked: question(asked), found: kind(&answer) })
+        }
+    }
+}
+
+fn decode_ascent(message: pb::Ascent, bounds: &Bounds) -> Result<Reply, WireError> {
+    let indices = from_gaps("ascent.gaps", &message.gaps, bounds.cols, bounds.ascent())?;
+    same_length("ascent.values", &message.values, indices.len())?;
+    all_finite("ascent.values", &message.values)?;
+    Ok(Reply::Ascend(Sparse { indices, values: message.values }))
+}
+
+fn decode_evidence(message: pb::Evidence, asked: usize) -> Result<Reply, WireError> {
+    same_length("evidence.u", &message.u, asked)?;
+    all_finite("evidence.u", &message.u)?;
+    Ok(Reply::Evidence(Evidence {
+        u: message.u,
+        unsent: magnitude("evidence.unsent", message.unsent)?,
+        rounding: magnitude("evidence.rounding", message.rounding)?,
+        conjugate: decode_conjugate(message.conjugate)?,
+    }))
+}
+
+fn decode_slope(message: pb::Slope, asked: usize) -> Result<Reply, WireError> {
+    same_length("slope.gradient", &message.gradient, asked)?;
+    all_finite("slope.gradient", &message.gradient)?;
+    ranged("slope.visited", message.visited, 0, MAX_ENTRIES)?;
+    let loss = magnitude("slope.loss", message.loss)?;
+    Ok(Reply::Gradient(Slope {
+        loss,
+        smoothed: magnitude("slope.smoothed", message.smoothed.unwrap_or(loss))?,
+        gradient: message.gradient,
+        visited: message.visited,
+    }))
+}
+
+fn decode_nominees(
+    message: pb::Nominees,
+    count: usize,
+    bounds: &Bounds,
+) -> Result<Reply, WireError> {
+    let indices = from_gaps("nominees.gaps", &message.gaps, bounds.cols, count)?;
+    same_length("nominees.gradient", &message.gradient, indices.len())?;
+    same_length("nominees.curvature", &message.curvature, indices.len())?;
+    all_finite("nominees.gradient", &message.gradient)?;
+    all_magnitudes("nominees.curvature", &message.curvature)?;
+    let gradient = Sparse { indices, values: message.gradient };
+    Ok(Reply::Nominees { gradient, curvature: message.curvature })
+}
+
+fn decode_findings(message: pb::Findings, asked: usize) -> Result<Reply, WireError> {
+    same_length("findings.gradient", &message.gradient, asked)?;
+    same_length("findings.curvature", &message.curvature, asked)?;
+    all_finite("findings.gradient", &message.gradient)?;
+    all_magnitudes("findings.curvature", &message.curvature)?;
+    Ok(Reply::Survey { gradient: message.gradient, curvature: message.curvature })
+}
+
+fn decode_local_model(
+    message: pb::LocalModel,
+    losses: usize,
+    bounds: &Bounds,
+) -> Result<Reply, WireError> {
+    let (field, most) = ("local_model.model", bounds.model());
+    Ok(Reply::Sdiht(LocalModel {
+        model: decode_weights(field, message.model, bounds.cols, most)?,
+        losses: decode_losses("local_model.losses", message.losses, losses)?,
+        // A shard without curvature has a step without limit.
+        step: not_negative("local_model.step", 0, message.step)?,
+        norm_sq: magnitude("local_model.norm_sq", message.norm_sq)?,
+        conjugate: decode_conjugate(message.conjugate)?,
+    }))
+}
+
+fn decode_losses(
+    field: &'static str,
+    losses: Vec<f64>,
+    asked: usize,
+) -> Result<Vec<f64>, WireError> {
+    same_length(field, &losses, asked)?;
+    all_magnitudes(field, &losses)?;
+    Ok(losses)
+}
+
+fn encode_conjugate(sum: &ConjugateSum) -> pb::ConjugateSum {
+    pb::ConjugateSum {
+        linear: sum.linear,
+        quadratic: sum.quadratic,
+        other: sum.other,
+        magnitude: sum.magnitude,
+        largest: sum.largest,
+    }
+}
+
+fn decode_conjugate(message: Option<pb::ConjugateSum>) -> Result<ConjugateSum, WireError> {
+    let message = present("conjugate", message)?;
+    Ok(ConjugateSum {
+        linear: finite("conjugate.linear", message.linear)?,
+        quadratic: finite("conjugate.quadratic", message.quadratic)?,
+        other: finite("conjugate.other", message.other)?,
+        magnitude: magnitude("conjugate.magnitude", message.magnitude)?,
+        largest: magnitude("conjugate.largest", message.largest)?,
+    })
+}
+
+/// The name of an answer in the contract.
+pub(crate) fn kind(answer: &Answer) -> &'static str {
+    match answer {
+        Answer::Ready(_) => "ready",
+        Answer::Ascent(_) => "ascent",
+        Answer::Evidence(_) => "evidence",
+        Answer::Slope(_) => "slope",
+        Answer::Nominees(_) => "nominees",
+        Answer::Findings(_) => "findings",
+        Answer::LocalModel(_) => "local_model",
+        Answer::Losses(_) => "losses",
+        Answer::Measures(_) => "measures",
+    }
+}
+
+/// The name of a question in the contract.
+fn question(directive: &Directive) -> &'static str {
+    match directive {
+        Directive::Ascend(_) => "ascend",
+        Directive::Certify { .. } => "certify",
+        Directive::Gradient(_) => "gradient",
+        Directive::Nominate { .. } => "nominate",
+        Directive::Survey { .. } => "survey",
+        Directive::Flush => "flush",
+        Directive::Sdiht { .. } => "sdiht",
+        Directive::Score { .. } => "score",
+        Directive::Measure { .. } => "measure",
+    }
+}
