@@ -29,6 +29,13 @@ pub(crate) enum Command {
     Synth(SynthCommand),
     Shard(ShardArgs),
     Plot(PlotArgs),
+    Server(Box<ServerArgs>),
+    Worker(WorkerArgs),
+    Status(StatusArgs),
+    /// End a run early, with the best model so far
+    Stop(AddressArgs),
+    /// Say whether a server answers: exit code 0 if it does
+    Health(AddressArgs),
 }
 
 /// Train a model: read LIBSVM data, choose at most k features, print objective, bound and gap.
@@ -328,4 +335,88 @@ pub(crate) struct ShardArgs {
     /// Feature numbers start at 0
     #[arg(long)]
     pub(crate) zero_based: bool,
+}
+
+/// Run the server of a cluster: wait for workers, train over gRPC, print the summary.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: ddiht server --listen 127.0.0.1:7878 --workers 8 --data news.svm.xz \
+                        -k 1000 --model news.json"
+)]
+pub(crate) struct ServerArgs {
+    /// Address to listen on
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7878")]
+    pub(crate) listen: String,
+
+    /// Number of workers, each with one shard (row r goes to shard r mod M)
+    #[arg(long, value_name = "M")]
+    pub(crate) workers: usize,
+
+    /// Where workers find the data: files of LIBSVM text or shards, or a directory of shards
+    #[arg(long, value_name = "LOCATION", required = true, num_args = 1..)]
+    pub(crate) data: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) job: JobArgs,
+
+    /// Allow an address that other machines can reach, without encryption
+    #[arg(long)]
+    pub(crate) insecure: bool,
+}
+
+/// Run a worker of a cluster: join a server, hold a shard, answer rounds until the run is over.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ddiht worker --server 10.0.0.1:7878")]
+pub(crate) struct WorkerArgs {
+    /// The server, as host:port
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) server: String,
+
+    /// Where the data are on this machine [default: where the server says]
+    #[arg(long, value_name = "LOCATION", num_args = 1..)]
+    pub(crate) data: Vec<PathBuf>,
+
+    /// Directory in which to remember the shard, so that a restarted worker asks for it again
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state: Option<PathBuf>,
+
+    /// How long the server may be out of reach, as 90s, 5m or 2h
+    #[arg(long, value_name = "DURATION", default_value = "10m")]
+    pub(crate) connect_timeout: String,
+
+    /// Threads [default: all cores]
+    #[arg(long, value_name = "T")]
+    pub(crate) threads: Option<usize>,
+
+    /// Take this many times as long for every answer, to try out what a slow worker does to a run
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    pub(crate) handicap: f64,
+
+    /// No notices
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+/// Say how a run stands.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ddiht status 10.0.0.1:7878 --follow")]
+pub(crate) struct StatusArgs {
+    /// The server, as host:port
+    #[arg(value_name = "ADDR")]
+    pub(crate) address: String,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print a line at every change, until the run is over
+    #[arg(long)]
+    pub(crate) follow: bool,
+}
+
+/// The server to talk to.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ddiht stop 10.0.0.1:7878")]
+pub(crate) struct AddressArgs {
+    /// The server, as host:port
+    #[arg(value_name = "ADDR")]
+    pub(crate) address: String,
 }

@@ -7,6 +7,9 @@ use ddiht_core::{
     synth::SynthError, train::TrainError,
 };
 
+use ddiht_server::ServerError;
+use ddiht_worker::WorkerError;
+
 use crate::plot::PlotError;
 
 /// A failed command.
@@ -101,6 +104,18 @@ impl From<MetricsError> for Failure {
 impl From<TrainError> for Failure {
     fn from(error: TrainError) -> Self {
         Self::run(error)
+    }
+}
+
+impl From<ServerError> for Failure {
+    fn from(error: ServerError) -> Self {
+        if error.is_input() { Self::input(error) } else { Self::run(error) }
+    }
+}
+
+impl From<WorkerError> for Failure {
+    fn from(error: WorkerError) -> Self {
+        if error.is_input() { Self::input(error) } else { Self::run(error) }
     }
 }
 

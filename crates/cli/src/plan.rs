@@ -17,8 +17,8 @@ use crate::{
 /// An option whose text makes no sense.
 #[derive(Debug, thiserror::Error)]
 enum BadOption {
-    #[error("--time takes a number with a unit, as 90s, 5m or 2h, not `{0}`")]
-    Time(String),
+    #[error("{option} takes a number with a unit, as 90s, 5m or 2h, not `{text}`")]
+    Duration { option: &'static str, text: String },
     #[error("--step takes safe, paper or a positive number, not `{0}`")]
     Step(String),
     #[error(transparent)]
@@ -39,7 +39,7 @@ enum BadOption {
 
 /// The request of a training run with this many workers.
 pub(crate) fn config(args: &JobArgs, workers: usize) -> Result<ValidConfig, Failure> {
-    let time = args.time.as_deref().map(duration).transpose().map_err(Failure::input)?;
+    let time = args.time.as_deref().map(|text| time("--time", text)).transpose()?;
     let config = Config {
         k: args.k,
         loss: LossKind::from_name(&args.loss, args.gamma).map_err(Failure::input)?,
@@ -102,9 +102,14 @@ fn step(text: &str) -> Result<StepRule, BadOption> {
     }
 }
 
+/// The value of an option that takes a time.
+pub(crate) fn time(option: &'static str, text: &str) -> Result<Duration, Failure> {
+    duration(option, text).map_err(Failure::input)
+}
+
 /// `90s`, `5m`, `2h`, `1.5h`, `500ms`; a bare number is seconds.
-fn duration(text: &str) -> Result<Duration, BadOption> {
-    let bad = || BadOption::Time(text.to_owned());
+fn duration(option: &'static str, text: &str) -> Result<Duration, BadOption> {
+    let bad = || BadOption::Duration { option, text: text.to_owned() };
     let unit_at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(unit_at);
     let seconds = match unit {
@@ -152,12 +157,12 @@ mod tests {
 
     #[test]
     fn durations() {
-        assert_eq!(duration("90s").unwrap(), Duration::from_secs(90));
-        assert_eq!(duration("1.5h").unwrap(), Duration::from_secs(5400));
-        assert_eq!(duration("250ms").unwrap(), Duration::from_millis(250));
-        assert_eq!(duration("7").unwrap(), Duration::from_secs(7));
+        assert_eq!(duration("--time", "90s").unwrap(), Duration::from_secs(90));
+        assert_eq!(duration("--time", "1.5h").unwrap(), Duration::from_secs(5400));
+        assert_eq!(duration("--time", "250ms").unwrap(), Duration::from_millis(250));
+        assert_eq!(duration("--time", "7").unwrap(), Duration::from_secs(7));
         for bad in ["", "s", "-5s", "5 fortnights", "1e400s", "nan"] {
-            assert!(duration(bad).is_err(), "{bad}");
+            assert!(duration("--time", bad).is_err(), "{bad}");
         }
     }
 

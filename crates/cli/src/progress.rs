@@ -21,6 +21,9 @@ use crate::{history::History, output::percent};
 /// Time between log lines where there is no terminal.
 const LOG_EVERY: Duration = Duration::from_secs(2);
 
+/// Time between looks for a signal.
+const POLL_EVERY: Duration = Duration::from_millis(50);
+
 /// What Ctrl-C and SIGTERM have asked for.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Signals {
@@ -42,12 +45,29 @@ impl Signals {
             if count.fetch_add(1, Ordering::SeqCst) > 0 {
                 process::exit(130);
             }
-            eprintln!("\nddiht: ending with the best model so far; once more to end at once");
+            eprintln!("\nddiht: ending as soon as possible; once more to end at once");
         });
         if let Err(error) = listening {
             tracing::warn!("signals cannot be caught: {error}");
         }
         signals
+    }
+
+    /// From now on the first signal only asks.
+    pub(crate) fn defer(&self) {
+        self.training.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether there was a signal.
+    pub(crate) fn came(&self) -> bool {
+        self.count.load(Ordering::SeqCst) > 0
+    }
+
+    /// Waits for a signal.
+    pub(crate) async fn wait(self) {
+        while !self.came() {
+            tokio::time::sleep(POLL_EVERY).await;
+        }
     }
 }
 
@@ -68,7 +88,7 @@ pub(crate) struct Console {
 impl Console {
     /// Starts the clock of training.
     pub(crate) fn start(quiet: bool, history: Option<History>, signals: Signals) -> Self {
-        signals.training.store(true, Ordering::SeqCst);
+        signals.defer();
         let show = !quiet && io::stderr().is_terminal();
         Self {
             start: Instant::now(),
@@ -80,6 +100,11 @@ impl Console {
             history_error: None,
             traffic: Traffic::default(),
         }
+    }
+
+    /// When the clock was started.
+    pub(crate) fn started(&self) -> Instant {
+        self.start
     }
 
     /// Takes the progress line away.
@@ -143,7 +168,7 @@ impl Host for Console {
     }
 
     fn interrupted(&self) -> bool {
-        self.signals.count.load(Ordering::SeqCst) > 0
+        self.signals.came()
     }
 }
 

@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use ddiht_core::{
-    config::ValidConfig,
     data::{self, RawData, ReadOptions},
     evaluate::Answers,
     model::Model,
@@ -11,7 +10,8 @@ use ddiht_core::{
 };
 
 use crate::{
-    args::TrainArgs,
+    args::{JobArgs, TrainArgs, TransportName},
+    cluster,
     failure::Failure,
     history::History,
     input::{self, Labels},
@@ -29,94 +29,96 @@ struct HistoryError {
 
 /// Trains as `args` say.
 pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
-    let begin = Instant::now();
-    output::start_log(args.job.quiet);
+    let run = Run::begin(&args.job)?;
     let config = plan::config(&args.job, args.workers)?;
     plan::use_threads(args.job.threads)?;
-    plan::check_output("the model", args.job.model.as_deref())?;
-    plan::check_output("the history", args.job.history.as_deref())?;
-
-    let signals = Signals::listen();
-    let set = load(args, &config)?;
-    let load_seconds = begin.elapsed().as_secs_f64();
-    let mut console = Console::start(args.job.quiet, open_history(args)?, signals);
-    let trained = run_training(&config, set, &mut console)?;
-    let train_seconds = trained.tally.elapsed.as_secs_f64();
-    if let Some(path) = &args.job.model {
-        trained.model.save(path)?;
+    let raw = load(args)?;
+    if args.transport == TransportName::Grpc {
+        return cluster::loopback::run(run, config, raw);
     }
-    if let Some(source) = console.history_error.take() {
-        return Err(Failure::run(history_error(args, source)));
+    let set = TrainingSet::prepare(&config, raw)?;
+    for remark in set.launch().remarks(args.job.k) {
+        tracing::info!("{remark}");
     }
-
-    let on_test = measure_test(args, &trained.model)?;
-    let total = begin.elapsed().as_secs_f64();
-    let seconds = Seconds { load: load_seconds, train: train_seconds, total };
-    print_summary(args, &Summary::new(&trained, seconds, on_test, console.traffic))
+    let mut console = run.console()?;
+    let trained = train(&config, set, &mut console);
+    run.conclude(trained?, console)
 }
 
-fn run_training(
-    config: &ValidConfig,
-    set: TrainingSet,
-    console: &mut Console,
-) -> Result<Trained, Failure> {
-    let trained = train(config, set, console);
-    console.finish();
-    Ok(trained?)
+/// A run of the program: where its results go, and when it began.
+pub(crate) struct Run<'a> {
+    args: &'a JobArgs,
+    begin: Instant,
+    pub(crate) signals: Signals,
 }
 
-/// Reads and prepares the training data, and says what a user should know about it.
-fn load(args: &TrainArgs, config: &ValidConfig) -> Result<TrainingSet, Failure> {
-    // Test data that cannot be opened are refused before any time is spent on training.
-    if let Some(path) = &args.job.test
-        && path.as_os_str() != "-"
-    {
-        data::source::Source::open(path)?;
+impl<'a> Run<'a> {
+    /// Checks all that can be checked before any time is spent.
+    pub(crate) fn begin(args: &'a JobArgs) -> Result<Self, Failure> {
+        let begin = Instant::now();
+        output::start_log(args.quiet);
+        plan::check_output("the model", args.model.as_deref())?;
+        plan::check_output("the history", args.history.as_deref())?;
+        if let Some(path) = &args.test
+            && path.as_os_str() != "-"
+        {
+            data::source::Source::open(path)?;
+        }
+        Ok(Self { args, begin, signals: Signals::listen() })
     }
+
+    /// Who shows the progress; its clock starts now.
+    pub(crate) fn console(&self) -> Result<Console, Failure> {
+        let history = open_history(self.args)?;
+        Ok(Console::start(self.args.quiet, history, self.signals.clone()))
+    }
+
+    /// Writes the model and prints the summary.
+    pub(crate) fn conclude(&self, trained: Trained, mut console: Console) -> Result<(), Failure> {
+        let args = self.args;
+        console.finish();
+        if let Some(path) = &args.model {
+            trained.model.save(path)?;
+        }
+        if let Some(source) = console.history_error.take() {
+            return Err(Failure::run(history_error(args, source)));
+        }
+        let on_test = measure_test(args, &trained.model)?;
+        let (train, total) = (trained.tally.elapsed, self.begin.elapsed());
+        let seconds = Seconds {
+            load: (console.started() - self.begin).as_secs_f64(),
+            train: train.as_secs_f64(),
+            total: total.as_secs_f64(),
+        };
+        print_summary(args, &Summary::new(&trained, seconds, on_test, console.traffic))
+    }
+}
+
+fn load(args: &TrainArgs) -> Result<RawData, Failure> {
     let options = ReadOptions { zero_based: args.job.zero_based, ..ReadOptions::default() };
-    let raw: RawData = data::read(&args.data, &options)?;
-    let nnz = raw.x.nnz();
-    let set = TrainingSet::prepare(config, raw)?;
-    tracing::info!("{} rows, {} features, {nnz} entries", set.rows(), set.features());
-    if let Some(map) = set.labels()
-        && (map.negative, map.positive) != (-1.0, 1.0)
-    {
-        tracing::info!(
-            "label {} is the class -1 and label {} the class +1",
-            map.negative,
-            map.positive
-        );
-    }
-    if args.job.k > set.features() {
-        tracing::info!(
-            "k = {} is more than there are features: {} is used",
-            args.job.k,
-            set.features()
-        );
-    }
-    Ok(set)
+    Ok(data::read(&args.data, &options)?)
 }
 
-fn open_history(args: &TrainArgs) -> Result<Option<History>, Failure> {
-    let open = args.job.history.as_deref().map(History::create).transpose();
+fn open_history(args: &JobArgs) -> Result<Option<History>, Failure> {
+    let open = args.history.as_deref().map(History::create).transpose();
     open.map_err(|source| Failure::run(history_error(args, source)))
 }
 
-fn history_error(args: &TrainArgs, source: std::io::Error) -> HistoryError {
-    let path = args.job.history.as_ref().map_or_else(String::new, |p| p.display().to_string());
+fn history_error(args: &JobArgs, source: std::io::Error) -> HistoryError {
+    let path = args.history.as_ref().map_or_else(String::new, |p| p.display().to_string());
     HistoryError { path, source }
 }
 
-fn measure_test(args: &TrainArgs, model: &Model) -> Result<Option<Measures>, Failure> {
-    let Some(path) = &args.job.test else { return Ok(None) };
+fn measure_test(args: &JobArgs, model: &Model) -> Result<Option<Measures>, Failure> {
+    let Some(path) = &args.test else { return Ok(None) };
     let rows = input::read_for(model, std::slice::from_ref(path), Labels::Needed)?;
     let loss = model.loss().map_err(Failure::input)?;
     let quality = Answers::of(loss, &model.columns(), rows).quality(loss)?;
     Ok(Some(Measures::from(&quality)))
 }
 
-fn print_summary(args: &TrainArgs, summary: &Summary) -> Result<(), Failure> {
-    if !args.job.json {
+fn print_summary(args: &JobArgs, summary: &Summary) -> Result<(), Failure> {
+    if !args.json {
         return output::print(&summary.text());
     }
     let mut text = serde_json::to_string(summary).map_err(Failure::run)?;

@@ -133,6 +133,24 @@ impl Launch {
         let job = config.job(rows as usize, cols as usize, entries as usize);
         Ok(Self { job, labels, zero_based: facts.iter().any(|part| part.zero_based) })
     }
+
+    /// What a user who asked for `k` features should know, in sentences.
+    pub fn remarks(&self, k: usize) -> Vec<String> {
+        let Job { total_rows, cols, entries, .. } = self.job;
+        let features = cols - 1;
+        let mut said = vec![format!("{total_rows} rows, {features} features, {entries} entries")];
+        if let Some(LabelMap { negative, positive }) = self.labels
+            && (negative, positive) != (-1.0, 1.0)
+        {
+            said.push(format!(
+                "label {negative} is the class -1 and label {positive} the class +1"
+            ));
+        }
+        if k > features {
+            said.push(format!("k = {k} is more than there are features: {features} is used"));
+        }
+        said
+    }
 }
 
 impl Assignment {

@@ -36,6 +36,22 @@ impl Weights {
         out
     }
 
+    /// Drops all but the `count` features of largest weight; the intercept stays.
+    pub fn keep_largest(&mut self, count: usize) {
+        if self.indices.len() <= count {
+            return;
+        }
+        let constant = usize::from(self.indices.first() == Some(&0));
+        let mut order: Vec<usize> = (constant..self.indices.len()).collect();
+        let size = |i: usize| self.values[i].abs();
+        order.sort_by(|&a, &b| size(b).total_cmp(&size(a)).then(a.cmp(&b)));
+        order.truncate(count);
+        order.extend(0..constant);
+        order.sort_unstable();
+        self.indices = order.iter().map(|&i| self.indices[i]).collect();
+        self.values = order.iter().map(|&i| self.values[i]).collect();
+    }
+
     /// Non-zero weights, the intercept (column 0) not counted.
     pub fn nnz(&self) -> usize {
         self.iter().filter(|&(j, v)| j > 0 && v != 0.0).count()
@@ -117,6 +133,11 @@ pub enum Directive {
 }
 
 impl Directive {
+    /// Whether it is a step of the method itself, and not of the certificate, the finish or the end.
+    pub fn is_step(&self) -> bool {
+        matches!(self, Self::Ascend(_) | Self::Sdiht { .. } | Self::Score { .. })
+    }
+
     /// What kind of round it opens, in a word.
     pub fn name(&self) -> &'static str {
         match self {

@@ -3,7 +3,7 @@
 use crate::{
     config::ValidConfig,
     coordinator::{CoordinatorError, Stopped, Tally},
-    data::{DataError, LabelMap, RawData},
+    data::{DataError, RawData},
     enrol::{Launch, Preparation},
     evaluate::{Answers, Quality},
     local::{self, Host},
@@ -40,19 +40,9 @@ impl TrainingSet {
         Ok(Self { launch, shards })
     }
 
-    /// Rows.
-    pub fn rows(&self) -> usize {
-        self.launch.job.total_rows
-    }
-
-    /// Features.
-    pub fn features(&self) -> usize {
-        self.launch.job.cols - 1
-    }
-
-    /// The classes, unless it is a regression.
-    pub fn labels(&self) -> Option<LabelMap> {
-        self.launch.labels
+    /// The facts of the whole.
+    pub fn launch(&self) -> &Launch {
+        &self.launch
     }
 }
 

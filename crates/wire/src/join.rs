@@ -59,12 +59,12 @@ pub fn decode_join(request: pb::JoinRequest, shards: usize) -> Result<Joining, W
     if request.protocol != PROTOCOL {
         return Err(WireError::Protocol { theirs: request.protocol, ours: PROTOCOL });
     }
-    let last = (shards as u64).saturating_sub(1);
-    let wish = request.wished_shard.map(|s| ranged("wished_shard", s.into(), 0, last));
+    // A wish from a run with more shards cannot be granted; that is no reason to turn the worker away.
+    let wish = request.wished_shard.map(|shard| shard as usize).filter(|&shard| shard < shards);
     Ok(Joining {
         worker: WorkerId(request.worker),
         build: short("build", request.build, MAX_BUILD)?,
-        wish: wish.transpose()?,
+        wish,
     })
 }
 

@@ -203,11 +203,13 @@ impl Exact {
 
     fn finish(&mut self, tally: &mut Tally) -> Next {
         // Where the dual phase has not come near a sensible scale, only its choice of columns is used.
+        let most = tally.job().k.saturating_mul(WIDE);
         let mut model = self.dual.weights();
+        model.keep_largest(most);
         if self.score > self.empty_objective {
             model.values.fill(0.0);
         }
-        let wide = top_k(self.dual.u(), tally.job().k.saturating_mul(WIDE));
+        let wide = top_k(self.dual.u(), most);
         let (finish, directive) = Finish::new(model, wide, tally);
         self.phase = Phase::Finishing(Box::new(finish));
         Next::All(directive)

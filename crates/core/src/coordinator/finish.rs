@@ -28,8 +28,9 @@ const CHEAP_SEARCH: f64 = 6e8;
 const SEARCH_WORK: f64 = 3e9;
 /// Entries that the last refits may visit.
 const POLISH_WORK: f64 = 2e9;
-/// What a round costs besides, in entries.
+/// What a round costs besides, in entries: in one process, and where messages may have to travel.
 const ROUND_WORK: f64 = 2e4;
+const FAR_ROUND_WORK: f64 = 1e6;
 /// Kicks in a row that found nothing.
 const MOST_FAILED_KICKS: usize = 100;
 /// Shard number of the generator for kicks: no shard has it.
@@ -211,7 +212,8 @@ impl Finish {
 
 /// Entries visited so far, with an allowance for every round.
 fn work(tally: &Tally) -> f64 {
-    tally.visited + ROUND_WORK * tally.rounds as f64
+    let per_round = if tally.job().shards == 1 { ROUND_WORK } else { FAR_ROUND_WORK };
+    tally.visited + per_round * tally.rounds as f64
 }
 
 /// `model` without some features drawn at random; none if it has too few to spare.

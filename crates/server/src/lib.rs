@@ -1,0 +1,127 @@
+//! The server of a cluster: workers join, describe their shards, and exchange rounds until there is a model.
+//!
+//! One thread, the [`desk`], owns the coordinator and all that is known of the workers; the gRPC services
+//! translate calls into its requests and wait for its answers. The runtime's threads never compute.
+//!
+//! # Layout
+//! - [`run`]: from a listener to a trained model
+//! - `desk`: the thread that decides; `roster`: who has which shard; `rounds`: the open round on the wire
+//! - `training`, `control`: the gRPC services; `request`: what they ask of the desk
+
+mod config;
+mod control;
+mod desk;
+mod error;
+mod request;
+mod roster;
+mod rounds;
+mod training;
+
+use std::{future::Future, net::SocketAddr, sync::mpsc, thread, time::Duration};
+
+use ddiht_core::{local::Observer, train::Trained};
+use ddiht_wire::{FILE_DESCRIPTOR_SET, limits};
+use tokio::{net::TcpListener, sync::oneshot};
+use tokio_stream::wrappers::TcpListenerStream;
+use tonic::transport::Server;
+
+pub use config::ServerConfig;
+pub use error::ServerError;
+
+use control::{ControlServer, ControlService};
+use desk::Desk;
+use request::{Mail, Request};
+use training::{TrainingServer, TrainingService};
+
+/// A connection that has shown no sign of life for so long is asked for one.
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
+/// A window large enough that a message need not wait for permission to go on.
+const WINDOW: u32 = 1 << 20;
+/// Most headers of a request.
+const MAX_HEADERS: u32 = 16 * 1024;
+
+/// Serves on `listener` until the run is over; `shutdown` asks for an early end with the best model so far.
+///
+/// # Errors
+/// The run ended without a model, or the network could not be used.
+pub async fn run<O>(
+    listener: TcpListener,
+    config: ServerConfig,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+    observer: O,
+) -> (Result<Trained, ServerError>, Option<O>)
+where
+    O: Observer + Send + 'static,
+{
+    let (mail, requests) = mpsc::channel();
+    let mail = Mail::new(mail);
+    let training = TrainingService::new(&config, mail.clone());
+    let settings = config.request.get();
+    let receive =
+        limits::server_receive_before_launch(settings.k, settings.workers, settings.uplink);
+    let training = TrainingServer::new(training).max_decoding_message_size(receive);
+    let (desk, status) = Desk::new(config, requests, observer);
+    let control = ControlServer::new(ControlService::new(status, mail.clone()));
+
+    let (leave, left) = oneshot::channel();
+    let worker = thread::Builder::new().name("desk".to_owned()).spawn(move || {
+        let outcome = desk.run();
+        // The services end when the desk has, whether they still listen or not.
+        let _ = leave.send(());
+        outcome
+    });
+    let worker = match worker {
+        Ok(worker) => worker,
+        Err(source) => return (Err(ServerError::Thread(source)), None),
+    };
+    let stopper = tokio::spawn(async move {
+        shutdown.await;
+        mail.send(Request::Stop);
+    });
+    let served = serve(listener, training, control, left).await;
+    stopper.abort();
+    match (served, worker.join()) {
+        (Err(error), Ok((_, observer))) => (Err(error), Some(observer)),
+        (Ok(()), Ok((outcome, observer))) => (outcome, Some(observer)),
+        (_, Err(_)) => (Err(ServerError::Panicked), None),
+    }
+}
+
+async fn serve(
+    listener: TcpListener,
+    training: TrainingServer<TrainingService>,
+    control: ControlServer<ControlService>,
+    left: oneshot::Receiver<()>,
+) -> Result<(), ServerError> {
+    let reflection = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET)
+        .build_v1()
+        .map_err(ServerError::Reflection)?;
+    let (reporter, health) = tonic_health::server::health_reporter();
+    reporter.set_serving::<TrainingServer<TrainingService>>().await;
+    let end = async {
+        // A desk that is gone without a word has ended as well.
+        let _ = left.await;
+    };
+    Server::builder()
+        .tcp_nodelay(true)
+        .http2_keepalive_interval(Some(KEEP_ALIVE))
+        .initial_stream_window_size(WINDOW)
+        .initial_connection_window_size(WINDOW)
+        .http2_max_header_list_size(MAX_HEADERS)
+        .add_service(health)
+        .add_service(reflection)
+        .add_service(training)
+        .add_service(control)
+        .serve_with_incoming_shutdown(TcpListenerStream::new(listener), end)
+        .await
+        .map_err(ServerError::Transport)
+}
+
+/// Binds `address`.
+///
+/// # Errors
+/// The address is taken, or not ours.
+pub async fn bind(address: SocketAddr) -> Result<TcpListener, ServerError> {
+    TcpListener::bind(address).await.map_err(|source| ServerError::Bind { address, source })
+}

@@ -1,0 +1,63 @@
+//! The gRPC service of workers: every message is checked here and handed to the desk.
+
+use ddiht_wire::{describe, exchange, join, payload_len, pb};
+use tonic::{Request as Call, Response, Status};
+
+pub(crate) use ddiht_wire::pb::training_server::TrainingServer;
+
+use crate::{
+    ServerConfig,
+    request::{Mail, Request},
+};
+
+/// Translates calls.
+#[derive(Debug)]
+pub(crate) struct TrainingService {
+    mail: Mail,
+    shards: usize,
+}
+
+impl TrainingService {
+    pub(crate) fn new(config: &ServerConfig, mail: Mail) -> Self {
+        Self { mail, shards: config.request.get().workers }
+    }
+}
+
+#[tonic::async_trait]
+impl pb::training_server::Training for TrainingService {
+    async fn join(&self, call: Call<pb::JoinRequest>) -> Result<Response<pb::JoinReply>, Status> {
+        let joining = join::decode_join(call.into_inner(), self.shards)?;
+        let joined = self.mail.ask(|respond| Request::Join { joining, respond }).await?;
+        Ok(Response::new(join::encode_joined(&joined)))
+    }
+
+    async fn describe(
+        &self,
+        call: Call<pb::DescribeRequest>,
+    ) -> Result<Response<pb::DescribeReply>, Status> {
+        let (caller, description) = describe::decode_description(call.into_inner())?;
+        let request = |respond| Request::Describe { caller, description, respond };
+        let verdict = self.mail.ask(request).await?;
+        Ok(Response::new(describe::encode_verdict(&verdict)))
+    }
+
+    async fn exchange(
+        &self,
+        call: Call<pb::ExchangeRequest>,
+    ) -> Result<Response<pb::ExchangeReply>, Status> {
+        let message = call.into_inner();
+        let bytes = payload_len(&message);
+        let answer = Box::new(exchange::open_answer(message)?);
+        let request = |respond| Request::Exchange { answer, bytes, respond };
+        Ok(Response::new(self.mail.ask(request).await?))
+    }
+
+    async fn heartbeat(
+        &self,
+        call: Call<pb::HeartbeatRequest>,
+    ) -> Result<Response<pb::HeartbeatReply>, Status> {
+        let caller = exchange::decode_heartbeat(&call.into_inner())?;
+        self.mail.ask(|respond| Request::Heartbeat { caller, respond }).await?;
+        Ok(Response::new(pb::HeartbeatReply {}))
+    }
+}

@@ -1,0 +1,51 @@
+//! What a worker is told when it starts; the rest it learns from its server.
+
+use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
+
+use ddiht_core::{
+    data::{DataError, RawData},
+    enrol::Assignment,
+};
+
+/// How a worker comes by the rows of the shard it is assigned.
+#[derive(Clone)]
+pub struct Loader(Arc<dyn Fn(&Assignment) -> Result<RawData, DataError> + Send + Sync>);
+
+impl Loader {
+    /// By any means.
+    pub fn new(
+        load: impl Fn(&Assignment) -> Result<RawData, DataError> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(load))
+    }
+
+    /// By reading `data`, or what the server names if that is empty.
+    pub fn read(data: Vec<PathBuf>) -> Self {
+        Self::new(move |assignment| assignment.read((!data.is_empty()).then_some(data.as_slice())))
+    }
+
+    pub(crate) fn load(&self, assignment: &Assignment) -> Result<RawData, DataError> {
+        (self.0)(assignment)
+    }
+}
+
+impl fmt::Debug for Loader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Loader")
+    }
+}
+
+/// A worker's settings.
+#[derive(Debug, Clone)]
+pub struct WorkerConfig {
+    /// The server, as host:port.
+    pub server: String,
+    /// Where the rows come from.
+    pub load: Loader,
+    /// Where the worker remembers its shard.
+    pub state: Option<PathBuf>,
+    /// How long the server may be out of reach.
+    pub connect_timeout: Duration,
+    /// Every answer takes this many times as long, to try out what a slow worker does to a run; 1 is usual.
+    pub handicap: f64,
+}

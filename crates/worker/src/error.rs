@@ -1,0 +1,65 @@
+//! Why a worker ends before its run does.
+
+use std::{io, path::PathBuf, time::Duration};
+
+use ddiht_core::data::DataError;
+use ddiht_wire::WireError;
+
+/// A worker that could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkerError {
+    /// The address makes no sense.
+    #[error("{server} is no address of a server: {source}")]
+    Address {
+        /// The address.
+        server: String,
+        /// Why.
+        source: tonic::transport::Error,
+    },
+    /// The server was out of reach for too long.
+    #[error("the server {server} was out of reach for {} s: {status}", waited.as_secs())]
+    Unreachable {
+        /// The server.
+        server: String,
+        /// How long it was tried.
+        waited: Duration,
+        /// The last failure.
+        status: String,
+    },
+    /// The server does not want this worker, or this answer.
+    #[error("the server refuses: {0}")]
+    Refused(String),
+    /// The server says what it must not.
+    #[error("the server breaks the protocol: {0}")]
+    Protocol(#[from] WireError),
+    /// The shard cannot be used.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// The state directory cannot be written.
+    #[error("cannot keep state in {}: {source}", directory.display())]
+    State {
+        /// The directory.
+        directory: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The run failed, through no fault of this worker.
+    #[error("the run failed: {0}")]
+    RunFailed(String),
+    /// A signal ended it.
+    #[error("stopped before the run was over")]
+    Stopped,
+    /// The thread of the shard could not be started.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[from] io::Error),
+    /// The thread of the shard died.
+    #[error("the shard's computation ended in a panic; please report it")]
+    Panicked,
+}
+
+impl WorkerError {
+    /// Whether the data are to blame, and not the run.
+    pub fn is_input(&self) -> bool {
+        matches!(self, Self::Data(_))
+    }
+}
