@@ -166,8 +166,20 @@ fn a_slow_worker_does_not_hold_up_the_others() {
     let data = place.synth("a.svm", 4000, 2000);
     let history = place.path("h.jsonl");
     let file = history.display().to_string();
-    let options =
-        ["-k", "30", "--rounds", "60", "--gap", "0", "--async", "2", "--history", &file, "--lambda", "1e-3"];
+    let options = [
+        "-k",
+        "30",
+        "--rounds",
+        "60",
+        "--gap",
+        "0",
+        "--async",
+        "2",
+        "--history",
+        &file,
+        "--lambda",
+        "1e-3",
+    ];
     let mut cluster = Cluster::serve(&place, "slow", &data, 3, &options);
     cluster.join(&["--handicap", "20"]);
     cluster.join(&[]);
@@ -187,7 +199,8 @@ fn stop_ends_a_run_with_its_best_model() {
     let data = place.synth("a.svm", 2000, 3000);
     let options = ["-k", "40", "--gap", "0", "--time", "10m"];
     let mut cluster = Cluster::start(&place, "stop", &data, 2, &options);
-    let status = || -> Value { serde_json::from_str(&ok(cluster.ask("status").arg("--json"))).unwrap() };
+    let status =
+        || -> Value { serde_json::from_str(&ok(cluster.ask("status").arg("--json"))).unwrap() };
     while status()["objective"].is_null() {
         thread::sleep(Duration::from_millis(20));
     }
@@ -229,7 +242,9 @@ fn wrong_calls_are_refused_with_a_sentence() {
     assert!(fails(&mut server(&open), 2).contains("--insecure"));
     assert!(fails(&mut server(&["--workers", "0"]), 2).contains("--workers"));
     assert!(fails(&mut server(&["--workers", "2", "--async", "3"]), 2).contains("--async"));
-    assert!(fails(&mut server(&["--listen", "nonsense", "--workers", "1"]), 2).contains("nonsense"));
+    assert!(
+        fails(&mut server(&["--listen", "nonsense", "--workers", "1"]), 2).contains("nonsense")
+    );
     let min = ["--workers", "2", "--async", "1", "--aggregate", "min"];
     assert!(fails(&mut server(&min), 2).contains("min"));
     let mixed = ["--workers", "2", "--aggregate", "exact", "--algorithm", "sdiht"];

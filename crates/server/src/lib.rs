@@ -22,8 +22,7 @@ use std::{future::Future, net::SocketAddr, sync::mpsc, thread, time::Duration};
 use ddiht_core::{local::Observer, train::Trained};
 use ddiht_wire::{FILE_DESCRIPTOR_SET, limits};
 use tokio::{net::TcpListener, sync::oneshot};
-use tokio_stream::wrappers::TcpListenerStream;
-use tonic::transport::Server;
+use tonic::transport::{Server, server::TcpIncoming};
 
 pub use config::ServerConfig;
 pub use error::ServerError;
@@ -103,8 +102,9 @@ async fn serve(
         // A desk that is gone without a word has ended as well.
         let _ = left.await;
     };
+    // A round waits for its last message: none may wait for a fuller packet.
+    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
     Server::builder()
-        .tcp_nodelay(true)
         .http2_keepalive_interval(Some(KEEP_ALIVE))
         .initial_stream_window_size(WINDOW)
         .initial_connection_window_size(WINDOW)
@@ -113,7 +113,7 @@ async fn serve(
         .add_service(reflection)
         .add_service(training)
         .add_service(control)
-        .serve_with_incoming_shutdown(TcpListenerStream::new(listener), end)
+        .serve_with_incoming_shutdown(incoming, end)
         .await
         .map_err(ServerError::Transport)
 }

@@ -16,6 +16,7 @@ use crate::{
     columns::{from_gaps, to_gaps},
     error::WireError,
     exchange::{Turn, decode_ending},
+    numbers::{decode_numbers, encode_numbers},
     pb::{self, exchange_reply::Next, probe::Support},
     weights::{decode_weights, encode_weights},
 };
@@ -90,7 +91,7 @@ impl DirectiveEncoder {
         };
         pb::Probe {
             support: Some(support),
-            values: probe.model.values.clone(),
+            values: Some(encode_numbers(&probe.model.values)),
             smoothing: probe.smoothing,
         }
     }
@@ -167,14 +168,13 @@ impl DirectiveDecoder {
             }
             Support::Same(same) => (self.support_of(same.round)?.to_vec(), false),
         };
-        same_length("probe.values", &message.values, columns.len())?;
-        all_finite("probe.values", &message.values)?;
+        let values = decode_numbers("probe.values", message.values, columns.len())?;
         let smoothing = message.smoothing.map(|width| positive("probe.smoothing", width));
         let smoothing = smoothing.transpose()?;
         if named_here {
             self.named = Some(Named { round, columns: columns.clone() });
         }
-        let model = Weights { indices: columns, values: message.values };
+        let model = Weights { indices: columns, values };
         Ok(Probe { model, smoothing })
     }
 

@@ -15,6 +15,7 @@
 mod check;
 mod columns;
 mod measures;
+mod numbers;
 mod weights;
 
 pub mod bounds;

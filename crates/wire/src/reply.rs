@@ -11,6 +11,7 @@ use crate::{
     error::WireError,
     exchange::SealedReply,
     measures::{decode_measures, encode_measures},
+    numbers::{decode_numbers, encode_numbers},
     pb::{self, exchange_request::Answer},
     weights::{decode_weights, encode_weights},
 };
@@ -30,7 +31,7 @@ pub fn encode_reply(reply: &Reply) -> Answer {
         Reply::Gradient(slope) => Answer::Slope(pb::Slope {
             loss: slope.loss,
             smoothed: (slope.smoothed != slope.loss).then_some(slope.smoothed),
-            gradient: slope.gradient.clone(),
+            gradient: Some(encode_numbers(&slope.gradient)),
             visited: slope.visited,
         }),
         Reply::Nominees { gradient, curvature } => Answer::Nominees(pb::Nominees {
@@ -39,7 +40,7 @@ pub fn encode_reply(reply: &Reply) -> Answer {
             curvature: curvature.clone(),
         }),
         Reply::Survey { gradient, curvature } => Answer::Findings(pb::Findings {
-            gradient: gradient.clone(),
+            gradient: Some(encode_numbers(gradient)),
             curvature: curvature.clone(),
         }),
         Reply::Sdiht(local) => Answer::LocalModel(pb::LocalModel {
@@ -107,14 +108,13 @@ fn decode_evidence(message: pb::Evidence, asked: usize) -> Result<Reply, WireErr
 }
 
 fn decode_slope(message: pb::Slope, asked: usize) -> Result<Reply, WireError> {
-    same_length("slope.gradient", &message.gradient, asked)?;
-    all_finite("slope.gradient", &message.gradient)?;
+    let gradient = decode_numbers("slope.gradient", message.gradient, asked)?;
     ranged("slope.visited", message.visited, 0, MAX_ENTRIES)?;
     let loss = magnitude("slope.loss", message.loss)?;
     Ok(Reply::Gradient(Slope {
         loss,
         smoothed: magnitude("slope.smoothed", message.smoothed.unwrap_or(loss))?,
-        gradient: message.gradient,
+        gradient,
         visited: message.visited,
     }))
 }
@@ -134,11 +134,10 @@ fn decode_nominees(
 }
 
 fn decode_findings(message: pb::Findings, asked: usize) -> Result<Reply, WireError> {
-    same_length("findings.gradient", &message.gradient, asked)?;
     same_length("findings.curvature", &message.curvature, asked)?;
-    all_finite("findings.gradient", &message.gradient)?;
+    let gradient = decode_numbers("findings.gradient", message.gradient, asked)?;
     all_magnitudes("findings.curvature", &message.curvature)?;
-    Ok(Reply::Survey { gradient: message.gradient, curvature: message.curvature })
+    Ok(Reply::Survey { gradient, curvature: message.curvature })
 }
 
 fn decode_local_model(

@@ -1,6 +1,6 @@
 //! A model on a support, and its refit by L-BFGS over all shards (M10).
 
-use crate::round::{Directive, Job, Probe, Slope, Weights};
+use crate::round::{Directive, Job, Probe, Slope, Weights, shortened};
 
 use super::{
     lbfgs::{Lbfgs, Progress, Target},
@@ -63,7 +63,8 @@ impl Refit {
         let diagonal: Vec<f64> = curvature.iter().map(|h| h + job.lambda).collect();
         let Effort { predicted, proven, evaluations, .. } = effort;
         let target = Target { predicted, proven, convexity: job.lambda };
-        let solver = Lbfgs::new(start.values, &diagonal, target, evaluations);
+        let values = start.values.into_iter().map(shortened).collect();
+        let solver = Lbfgs::new(values, &diagonal, target, evaluations);
         Self {
             support: start.indices,
             smoothing: Some(effort.width),

@@ -7,6 +7,8 @@
 
 use std::collections::VecDeque;
 
+use crate::round::shortened;
+
 /// Numbers kept for all pairs together.
 const MEMORY: usize = 8_000_000;
 /// Pairs kept at the most.
@@ -204,7 +206,7 @@ impl Lbfgs {
 
     fn aim(&mut self) {
         let (x, d, step) = (&self.x, &self.direction, self.step);
-        self.trial = x.iter().zip(d).map(|(x, d)| x + step * d).collect();
+        self.trial = x.iter().zip(d).map(|(x, d)| shortened(x + step * d)).collect();
     }
 
     /// `-H g` by the two-loop recursion.

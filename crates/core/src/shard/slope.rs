@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::{
     design::row_blocks,
     loss::{Loss, with_loss},
-    round::{Probe, Reply, Slope, Sparse},
+    round::{Probe, Reply, Slope, Sparse, shortened},
     threshold::TopK,
 };
 
@@ -51,7 +51,8 @@ impl Shard {
             total.smoothed += part.smoothed;
             total.gradient.iter_mut().zip(&part.gradient).for_each(|(t, p)| *t += p);
         }
-        let gradient = support.iter().map(|&j| total.gradient[self.view.position(j)]).collect();
+        let gradient =
+            support.iter().map(|&j| shortened(total.gradient[self.view.position(j)])).collect();
         let visited = (self.view.matrix(&self.design).nnz() + self.design.rows()) as u64;
         Slope { loss: total.loss, smoothed: total.smoothed, gradient, visited }
     }
@@ -104,7 +105,7 @@ impl Shard {
             let (gradient, curvature) = (vec![0.0; columns.len()], vec![0.0; columns.len()]);
             return Reply::Survey { gradient, curvature };
         };
-        let gradient = columns.iter().map(|&j| survey.gradient[j as usize]).collect();
+        let gradient = columns.iter().map(|&j| shortened(survey.gradient[j as usize])).collect();
         let curvature = columns.iter().map(|&j| survey.curvature[j as usize] as f32).collect();
         Reply::Survey { gradient, curvature }
     }

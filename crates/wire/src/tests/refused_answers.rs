@@ -124,17 +124,22 @@ fn evidence() {
     check(&Directive::Certify { support: vec![0, 7] }, Answer::Evidence(good.clone()), cases);
 }
 
+fn numbers(values: &[f64]) -> Option<pb::Numbers> {
+    Some(crate::numbers::encode_numbers(values))
+}
+
 #[test]
 fn slopes() {
-    let good = pb::Slope { loss: 1.0, smoothed: None, gradient: vec![1.0, -1.0], visited: 10 };
+    let good =
+        pb::Slope { loss: 1.0, smoothed: None, gradient: numbers(&[1.0, -1.0]), visited: 10 };
     let with = |change: fn(&mut pb::Slope)| {
         let mut slope = good.clone();
         change(&mut slope);
         Answer::Slope(slope)
     };
     let cases = vec![
-        (with(|s| s.gradient.push(1.0)), Code::InvalidArgument, "slope.gradient"),
-        (with(|s| s.gradient[0] = f64::NAN), Code::InvalidArgument, "slope.gradient"),
+        (with(|s| s.gradient = numbers(&[1.0; 3])), Code::InvalidArgument, "slope.gradient"),
+        (with(|s| s.gradient = numbers(&[f64::NAN, 1.0])), Code::InvalidArgument, "slope.gradient"),
         (with(|s| s.loss = f64::INFINITY), Code::InvalidArgument, "slope.loss"),
         (with(|s| s.loss = -1.0), Code::OutOfRange, "slope.loss"),
         (with(|s| s.smoothed = Some(-1.0)), Code::OutOfRange, "slope.smoothed"),
@@ -164,7 +169,7 @@ fn nominations() {
 #[test]
 fn surveys() {
     let findings = |gradient: &[f64], curvature: &[f32]| {
-        let (gradient, curvature) = (gradient.to_vec(), curvature.to_vec());
+        let (gradient, curvature) = (numbers(gradient), curvature.to_vec());
         Answer::Findings(pb::Findings { gradient, curvature })
     };
     let cases = vec![

@@ -26,7 +26,7 @@ fn doubles(gaps: &[u32], values: &[f64]) -> pb::Weights {
 fn probe(gaps: &[u32], values: &[f64], smoothing: Option<f64>) -> pb::Probe {
     let columns = pb::Columns { gaps: gaps.to_vec() };
     let support = Some(pb::probe::Support::Columns(columns));
-    pb::Probe { support, values: values.to_vec(), smoothing }
+    pb::Probe { support, values: Some(crate::numbers::encode_numbers(values)), smoothing }
 }
 
 #[test]
