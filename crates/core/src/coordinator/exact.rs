@@ -17,6 +17,8 @@ use super::{
 
 /// Dual rounds between certificates.
 const CERTIFY_EVERY: u64 = 20;
+/// Rounds that only send before a certificate.
+const FLUSHES: usize = 4;
 /// Share of the time limit the dual phase may use before the finish has its turn.
 const DUAL_SHARE: f64 = 0.5;
 
@@ -30,6 +32,10 @@ enum Phase {
     Ascending,
     /// A certificate is due, and some shards have not answered yet.
     Draining,
+    /// Shards send what is left of `u` before they are asked for evidence.
+    Flushing {
+        left: usize,
+    },
     Certifying {
         support: Vec<u32>,
     },
@@ -106,11 +112,15 @@ impl Exact {
                     self.phase = Phase::Draining;
                     return Ok(Next::Drain);
                 }
-                Ok(self.certify(tally))
+                Ok(self.flush(flushes(tally), tally))
             }
             Phase::Draining => {
                 self.take_updates(&replies)?;
-                Ok(self.certify(tally))
+                Ok(self.flush(flushes(tally), tally))
+            }
+            Phase::Flushing { left } => {
+                self.take_updates(&replies)?;
+                Ok(self.flush(left, tally))
             }
             Phase::Certifying { support } => {
                 let evidence: Vec<Evidence> = evidence(replies)?;
@@ -161,6 +171,15 @@ impl Exact {
         }
         let mut own = |&shard: &usize| (shard, Directive::Ascend(self.dual.changes(shard)));
         Next::Each(shards.iter().map(&mut own).collect())
+    }
+
+    /// What shards have not sent yet counts against the bound (M7): they may send some more first.
+    fn flush(&mut self, left: usize, tally: &mut Tally) -> Next {
+        if left == 0 {
+            return self.certify(tally);
+        }
+        self.phase = Phase::Flushing { left: left - 1 };
+        Next::All(Directive::Flush)
     }
 
     fn certify(&mut self, tally: &mut Tally) -> Next {
@@ -239,6 +258,11 @@ impl Exact {
             None => Next::Done(Stopped::Stalled),
         }
     }
+}
+
+/// Rounds that only send before a certificate; one shard alone sends all of `u` in every round.
+fn flushes(tally: &Tally) -> usize {
+    if tally.job().shards == 1 { 0 } else { FLUSHES }
 }
 
 fn all_shards(tally: &Tally) -> Vec<usize> {
