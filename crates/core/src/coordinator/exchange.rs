@@ -12,22 +12,21 @@ use crate::round::{Directive, Probe, Reply, Slope, Weights};
 
 use super::{
     fit::{Effort, Fit, Refit},
-    outlook::{Outlook, choose_nominees, nominations},
+    outlook::{Metric, Outlook, choose_nominees, nominations},
     tally::Tally,
+    width,
 };
 
 /// Relative decrease of P that makes an exchange worth keeping.
 const WORTHWHILE: f64 = 1e-5;
 /// Batches in which an empty support is filled.
 const FILL_STEPS: usize = 16;
-/// Width to which a kink is smoothed in the search.
-pub(super) const WIDTH: f64 = 0.1;
 /// How well a support is fitted before it is judged.
-const TRIAL: Effort = Effort { width: WIDTH, predicted: 1e-6, proven: 1e-2, evaluations: 600 };
+const TRIAL: Effort = Effort { width: None, predicted: 1e-6, proven: 1e-2, evaluations: 600 };
 
 /// The same on the way to k features, where only the order of the weights matters.
 const ROUGH: Effort =
-    Effort { width: WIDTH, predicted: 1e-3, proven: f64::INFINITY, evaluations: 40 };
+    Effort { width: None, predicted: 1e-3, proven: f64::INFINITY, evaluations: 40 };
 
 /// What a refit is for.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -57,6 +56,8 @@ pub(super) struct Start {
     pub(super) size: usize,
     /// Features that may not come in until the support is full, ascending.
     pub(super) banned: Vec<u32>,
+    /// How widely corners are rounded, at first.
+    pub(super) width: Option<f64>,
 }
 
 /// A search under way.
@@ -68,8 +69,10 @@ pub(super) struct Exchange {
     outlook: Outlook,
     size: usize,
     banned: Vec<u32>,
+    width: Option<f64>,
     /// Whether the next trial is a swap and not a growth.
     swap_next: bool,
+    metric: Metric,
     /// Trials of this size that failed in a row.
     failures: usize,
     stage: Stage,
@@ -94,7 +97,9 @@ impl Exchange {
             outlook: Outlook::default(),
             size: start.size.max(1),
             banned: start.banned,
+            width: start.width,
             swap_next: true,
+            metric: Metric::Diagonal,
             failures: 0,
             stage: Stage::Nominating,
         };
@@ -103,7 +108,7 @@ impl Exchange {
     }
 
     fn nominate(&self, tally: &Tally) -> Directive {
-        let probe = Probe { model: self.incumbent.model.clone(), smoothing: Some(WIDTH) };
+        let probe = Probe { model: self.incumbent.model.clone(), smoothing: self.width };
         Directive::Nominate { probe, count: tally.job().k + self.banned.len() }
     }
 
@@ -132,6 +137,9 @@ impl Exchange {
             Stage::Refitting { mut refit, purpose } => {
                 let slopes = slopes(replies)?;
                 match refit.tell(&slopes, tally) {
+                    Some(fit) if refit.exhausted() && !rough(purpose, &fit.model, tally) => {
+                        Ok(self.widen(fit, purpose, tally))
+                    }
                     Some(fit) => Ok(self.judge(fit, purpose, tally)),
                     None => {
                         let ask = refit.ask();
@@ -143,6 +151,21 @@ impl Exchange {
         }
     }
 
+    /// After a refit that did not converge: what it says is worth little, so the corner is rounded more
+    /// and the search goes on from the incumbent, or where there is none yet, from the same support.
+    fn widen(&mut self, fit: Fit, purpose: Purpose, tally: &Tally) -> Step {
+        let Some(width) = width::wider(tally.job().loss, self.width) else {
+            return self.judge(fit, purpose, tally);
+        };
+        self.width = Some(width);
+        match purpose {
+            Purpose::Prune | Purpose::Fill => self.refit(fit.model, purpose, tally),
+            Purpose::Swap | Purpose::Grow => {
+                self.refit(self.incumbent.model.clone(), Purpose::Prune, tally)
+            }
+        }
+    }
+
     /// What follows a refit.
     fn judge(&mut self, fit: Fit, purpose: Purpose, tally: &Tally) -> Step {
         let (k, lambda) = (tally.job().k, tally.job().lambda);
@@ -150,12 +173,18 @@ impl Exchange {
         match purpose {
             Purpose::Prune if surplus > 0 => {
                 let few = (fit.features() / 20).max(1);
-                let cut = self.outlook.without_worst(&fit.model, surplus.min(few), lambda);
+                let cut =
+                    self.outlook.without_worst(&fit.model, surplus.min(few), lambda, self.metric);
                 self.refit(cut, purpose, tally)
             }
             // Half of the surplus at a time: weights of correlated features redistribute in between.
             Purpose::Grow if surplus > 0 => {
-                let cut = self.outlook.without_worst(&fit.model, surplus.div_ceil(2), lambda);
+                let cut = self.outlook.without_worst(
+                    &fit.model,
+                    surplus.div_ceil(2),
+                    lambda,
+                    self.metric,
+                );
                 self.refit(cut, purpose, tally)
             }
             Purpose::Prune | Purpose::Fill => self.accept(fit, tally),
@@ -165,7 +194,10 @@ impl Exchange {
                     return self.accept(fit, tally);
                 }
                 self.failures += 1;
-                if self.failures >= 2 {
+                if self.failures.is_multiple_of(2) {
+                    self.metric = self.metric.other();
+                }
+                if self.failures >= 4 {
                     self.failures = 0;
                     self.size /= 2;
                 }
@@ -195,7 +227,7 @@ impl Exchange {
         let candidates = self.outlook.candidates();
         if room > 0 && candidates > 0 {
             let batch = (k / FILL_STEPS).max(1).min(room);
-            let trial = self.outlook.with_best(base, batch);
+            let trial = self.outlook.with_best(base, batch, self.metric);
             return self.refit(trial, Purpose::Fill, tally);
         }
         let count = self.size.min(candidates);
@@ -205,11 +237,11 @@ impl Exchange {
         let swap = self.swap_next;
         self.swap_next = !swap;
         if swap {
-            let kept = self.outlook.without_worst(base, count, lambda);
-            let trial = self.outlook.with_best(&kept, count);
+            let kept = self.outlook.without_worst(base, count, lambda, self.metric);
+            let trial = self.outlook.with_best(&kept, count, self.metric);
             self.refit(trial, Purpose::Swap, tally)
         } else {
-            let trial = self.outlook.with_best(base, count);
+            let trial = self.outlook.with_best(base, count, self.metric);
             self.refit(trial, Purpose::Grow, tally)
         }
     }
@@ -220,9 +252,8 @@ impl Exchange {
             Purpose::Prune | Purpose::Fill => f64::INFINITY,
             Purpose::Swap | Purpose::Grow => self.incumbent.objective,
         };
-        let features = start.indices.iter().filter(|&&j| j > 0).count();
-        let on_the_way = purpose == Purpose::Prune && features > tally.job().k;
-        let effort = if on_the_way { ROUGH } else { TRIAL };
+        let effort = if rough(purpose, &start, tally) { ROUGH } else { TRIAL };
+        let effort = Effort { width: self.width, ..effort };
         let refit = Refit::new(tally.job(), start, &curvature, effort, rival);
         let ask = refit.ask();
         self.stage = Stage::Refitting { refit: Box::new(refit), purpose };
@@ -234,10 +265,21 @@ impl Exchange {
         &self.incumbent
     }
 
+    /// How widely corners are rounded by now.
+    pub(super) fn width(&self) -> Option<f64> {
+        self.width
+    }
+
     /// The curvature known at the last survey, for further refits.
     pub(super) fn curvature(&self, support: &[u32]) -> Vec<f64> {
         self.outlook.diagonal(support)
     }
+}
+
+/// Whether a refit is one on the way to k features.
+fn rough(purpose: Purpose, model: &Weights, tally: &Tally) -> bool {
+    let features = model.indices.iter().filter(|&&j| j > 0).count();
+    purpose == Purpose::Prune && features > tally.job().k
 }
 
 /// The slopes of all shards.

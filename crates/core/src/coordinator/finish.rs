@@ -18,6 +18,7 @@ use super::{
     exchange::{self, Exchange, Mismatch, Start, slopes},
     fit::{Effort, Fit, Refit},
     tally::Tally,
+    width,
 };
 
 /// Entries of the data that searches beyond the first may visit.
@@ -35,18 +36,10 @@ const MOST_FAILED_KICKS: usize = 100;
 /// Shard number of the generator for kicks: no shard has it.
 const KICKS: usize = usize::MAX;
 
-/// The last refits: less and less smoothing where the loss has a kink, else one.
-const POLISH: [Effort; 4] = [
-    Effort { width: 0.05, predicted: 1e-8, proven: 1e-3, evaluations: 1000 },
-    Effort { width: 0.01, predicted: 1e-8, proven: 1e-3, evaluations: 1000 },
-    Effort { width: 2e-3, predicted: 1e-8, proven: 1e-3, evaluations: 1000 },
-    Effort { width: 4e-4, predicted: 1e-9, proven: 1e-6, evaluations: 4000 },
-];
-
 #[derive(Debug, Clone)]
 enum Stage {
     Searching(Box<Exchange>),
-    Polishing { refit: Box<Refit>, left: &'static [Effort] },
+    Polishing { refit: Box<Refit>, left: VecDeque<Effort> },
 }
 
 /// The finish under way.
@@ -57,6 +50,8 @@ pub(super) struct Finish {
     best: Option<Fit>,
     /// Curvature on the support of the best fit.
     curvature: Vec<f64>,
+    /// How widely corners are rounded.
+    width: Option<f64>,
     /// Entries visited when the search under way began, and by the first one in all.
     began: f64,
     first_cost: Option<f64>,
@@ -77,21 +72,24 @@ impl Finish {
     pub(super) fn new(model: Weights, wide: Vec<u32>, tally: &Tally) -> (Self, Directive) {
         let job = tally.job();
         let size = job.k / 4;
+        let width = width::initial(job.loss);
         let zeros = |indices: Vec<u32>| Start {
             model: Weights { values: vec![0.0; indices.len()], indices },
             size,
             banned: Vec::new(),
+            width,
         };
         let constant = job.intercept.then_some(0);
         let empty = zeros(constant.into_iter().collect());
         let wide = zeros(constant.into_iter().chain(wide).collect());
-        let first = Start { model, size, banned: Vec::new() };
+        let first = Start { model, size, banned: Vec::new(), width };
         let (search, ask) = Exchange::new(first, tally);
         let this = Self {
             starts: VecDeque::from([empty, wide]),
             stage: Stage::Searching(Box::new(search)),
             best: None,
             curvature: Vec::new(),
+            width,
             began: work(tally),
             first_cost: None,
             left: EXTRA_WORK,
@@ -124,15 +122,17 @@ impl Finish {
                     return Ok(Step::Ask(directive));
                 }
                 let fit = search.incumbent().clone();
-                let curvature = search.curvature(&fit.model.indices);
-                self.keep(fit, curvature);
+                let (curvature, width) = (search.curvature(&fit.model.indices), search.width());
+                self.keep(fit, curvature, width);
                 Ok(self.next_search(tally))
             }
             Stage::Polishing { refit, left } => {
                 let slopes = slopes(replies)?;
-                let left = *left;
                 match refit.tell(&slopes, tally) {
-                    Some(fit) => Ok(self.polish(fit.model, left, tally)),
+                    Some(fit) => {
+                        let left = std::mem::take(left);
+                        Ok(self.polish(fit.model, left, tally))
+                    }
                     None => Ok(Step::Ask(refit.ask())),
                 }
             }
@@ -150,8 +150,11 @@ impl Finish {
         self.left > 0.0 && first <= CHEAP_SEARCH
     }
 
-    fn keep(&mut self, fit: Fit, curvature: Vec<f64>) {
-        let better = self.best.as_ref().is_none_or(|best| fit.objective < best.objective);
+    fn keep(&mut self, fit: Fit, curvature: Vec<f64>, width: Option<f64>) {
+        // Objectives at different widths do not compare; the width grew because refits did not converge.
+        let better = width != self.width
+            || self.best.as_ref().is_none_or(|best| fit.objective < best.objective);
+        self.width = width;
         if better {
             self.best = Some(fit);
             self.curvature = curvature;
@@ -174,21 +177,21 @@ impl Finish {
         let Some(start) = start else {
             return Step::Ask(self.begin_polish(best.model, tally));
         };
+        let start = Start { width: self.width, ..start };
         let (search, ask) = Exchange::new(start, tally);
         self.stage = Stage::Searching(Box::new(search));
         Step::Ask(ask)
     }
 
     fn begin_polish(&mut self, model: Weights, tally: &Tally) -> Directive {
-        let job = tally.job();
-        let kinked = job.loss.smoothed(1.0) != job.loss;
-        let efforts: &'static [Effort] = if kinked { &POLISH } else { &POLISH[POLISH.len() - 1..] };
-        self.refit(model, efforts[0], &efforts[1..], tally)
+        let mut efforts = VecDeque::from(width::polish(tally.job().loss, self.width));
+        let first = efforts.pop_front().unwrap_or(width::LAST);
+        self.refit(model, first, efforts, tally)
     }
 
-    fn polish(&mut self, model: Weights, efforts: &'static [Effort], tally: &Tally) -> Step {
-        match efforts.split_first() {
-            Some((&effort, left)) => Step::Ask(self.refit(model, effort, left, tally)),
+    fn polish(&mut self, model: Weights, mut left: VecDeque<Effort>, tally: &Tally) -> Step {
+        match left.pop_front() {
+            Some(effort) => Step::Ask(self.refit(model, effort, left, tally)),
             None => Step::Done,
         }
     }
@@ -197,7 +200,7 @@ impl Finish {
         &mut self,
         model: Weights,
         effort: Effort,
-        left: &'static [Effort],
+        left: VecDeque<Effort>,
         tally: &Tally,
     ) -> Directive {
         let affordable = (POLISH_WORK / tally.job().entries.max(1) as f64) as usize;
@@ -228,5 +231,5 @@ fn kick(job: &Job, model: &Weights, number: u64) -> Option<Start> {
     banned.sort_unstable();
     let kept = model.iter().filter(|&(j, _)| banned.binary_search(&(j as u32)).is_err());
     let (indices, values) = kept.map(|(j, w)| (j as u32, w)).unzip();
-    Some(Start { model: Weights { indices, values }, size: count, banned })
+    Some(Start { model: Weights { indices, values }, size: count, banned, width: None })
 }

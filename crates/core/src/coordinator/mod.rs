@@ -14,6 +14,7 @@ mod fit;
 pub mod lbfgs;
 mod outlook;
 mod tally;
+mod width;
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
