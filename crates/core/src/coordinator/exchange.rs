@@ -58,6 +58,8 @@ pub(super) struct Start {
     pub(super) banned: Vec<u32>,
     /// How widely corners are rounded, at first.
     pub(super) width: Option<f64>,
+    /// Whether they may be rounded more.
+    pub(super) may_widen: bool,
 }
 
 /// A search under way.
@@ -70,6 +72,7 @@ pub(super) struct Exchange {
     size: usize,
     banned: Vec<u32>,
     width: Option<f64>,
+    may_widen: bool,
     /// Whether the next trial is a swap and not a growth.
     swap_next: bool,
     metric: Metric,
@@ -98,6 +101,7 @@ impl Exchange {
             size: start.size.max(1),
             banned: start.banned,
             width: start.width,
+            may_widen: start.may_widen,
             swap_next: true,
             metric: Metric::Diagonal,
             failures: 0,
@@ -154,10 +158,11 @@ impl Exchange {
     /// After a refit that did not converge: what it says is worth little, so the corner is rounded more
     /// and the search goes on from the incumbent, or where there is none yet, from the same support.
     fn widen(&mut self, fit: Fit, purpose: Purpose, tally: &Tally) -> Step {
-        let Some(width) = width::wider(tally.job().loss, self.width) else {
+        let wider = width::wider(tally.job().loss, self.width).filter(|_| self.may_widen);
+        if wider.is_none() {
             return self.judge(fit, purpose, tally);
-        };
-        self.width = Some(width);
+        }
+        self.width = wider;
         match purpose {
             Purpose::Prune | Purpose::Fill => self.refit(fit.model, purpose, tally),
             Purpose::Swap | Purpose::Grow => {

@@ -27,6 +27,8 @@ const EXTRA_WORK: f64 = 1e9;
 const CHEAP_SEARCH: f64 = 6e8;
 /// Entries after which a search ends where it is.
 const SEARCH_WORK: f64 = 3e9;
+/// The same for each of the last searches, where corners have been rounded.
+const NARROW_WORK: f64 = 5e8;
 /// Entries that the last refits may visit.
 const POLISH_WORK: f64 = 2e9;
 /// What a round costs besides, in entries.
@@ -59,6 +61,10 @@ pub(super) struct Finish {
     left: f64,
     failed_kicks: usize,
     kicks: u64,
+    /// Entries a search may visit.
+    search_work: f64,
+    /// Whether the last searches are under way, with corners less and less rounded.
+    narrowing: bool,
 }
 
 /// What to do next.
@@ -78,11 +84,12 @@ impl Finish {
             size,
             banned: Vec::new(),
             width,
+            may_widen: true,
         };
         let constant = job.intercept.then_some(0);
         let empty = zeros(constant.into_iter().collect());
         let wide = zeros(constant.into_iter().chain(wide).collect());
-        let first = Start { model, size, banned: Vec::new(), width };
+        let first = Start { model, size, banned: Vec::new(), width, may_widen: true };
         let (search, ask) = Exchange::new(first, tally);
         let this = Self {
             starts: VecDeque::from([empty, wide]),
@@ -95,6 +102,8 @@ impl Finish {
             left: EXTRA_WORK,
             failed_kicks: 0,
             kicks: 0,
+            search_work: SEARCH_WORK,
+            narrowing: false,
         };
         (this, ask)
     }
@@ -117,7 +126,7 @@ impl Finish {
             Stage::Searching(search) => {
                 let step = search.absorb(replies, tally)?;
                 if let exchange::Step::Ask(directive) = step
-                    && work(tally) - self.began < SEARCH_WORK
+                    && work(tally) - self.began < self.search_work
                 {
                     return Ok(Step::Ask(directive));
                 }
@@ -174,13 +183,27 @@ impl Finish {
             self.kicks += 1;
             kick(tally.job(), &best.model, self.kicks)
         };
-        let Some(start) = start else {
-            return Step::Ask(self.begin_polish(best.model, tally));
+        let start = start.filter(|_| !self.narrowing);
+        let start = match start {
+            Some(start) => Start { width: self.width, may_widen: true, ..start },
+            None => match self.narrowed(&best.model, tally) {
+                Some(start) => start,
+                None => return Step::Ask(self.begin_polish(best.model, tally)),
+            },
         };
-        let start = Start { width: self.width, ..start };
         let (search, ask) = Exchange::new(start, tally);
         self.stage = Stage::Searching(Box::new(search));
         Step::Ask(ask)
+    }
+
+    /// A search from the best fit with corners less rounded: nearer to the true loss, though refits take longer.
+    fn narrowed(&mut self, model: &Weights, tally: &Tally) -> Option<Start> {
+        let job = tally.job();
+        let width = width::narrower(job.loss, self.width)?;
+        self.narrowing = true;
+        self.search_work = NARROW_WORK;
+        let size = job.k / 16;
+        Some(Start { model: model.clone(), size, width: Some(width), ..Start::default() })
     }
 
     fn begin_polish(&mut self, model: Weights, tally: &Tally) -> Directive {
@@ -231,5 +254,5 @@ fn kick(job: &Job, model: &Weights, number: u64) -> Option<Start> {
     banned.sort_unstable();
     let kept = model.iter().filter(|&(j, _)| banned.binary_search(&(j as u32)).is_err());
     let (indices, values) = kept.map(|(j, w)| (j as u32, w)).unzip();
-    Some(Start { model: Weights { indices, values }, size: count, banned, width: None })
+    Some(Start { model: Weights { indices, values }, size: count, banned, ..Start::default() })
 }

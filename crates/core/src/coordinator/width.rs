@@ -37,6 +37,12 @@ pub(super) fn wider(loss: LossKind, width: Option<f64>) -> Option<f64> {
     (next <= WIDEST * 1.01).then_some(next)
 }
 
+/// The next narrower one at which a search is worth while, if there is any.
+pub(super) fn narrower(loss: LossKind, width: Option<f64>) -> Option<f64> {
+    let next = width? / FACTOR;
+    (!loss.has_kink() && next >= NARROWEST * 0.99).then_some(next)
+}
+
 /// The last refits after a search at `width`: less and less rounding, down to the true loss or nearly.
 pub(super) fn polish(loss: LossKind, width: Option<f64>) -> Vec<Effort> {
     if loss.has_kink() {
@@ -45,8 +51,7 @@ pub(super) fn polish(loss: LossKind, width: Option<f64>) -> Vec<Effort> {
         let last = Effort { width: Some(4e-4), ..LAST };
         return vec![stage(0.05), stage(0.01), stage(2e-3), last];
     }
-    let narrower = |width: &f64| Some(width / FACTOR);
-    let widths = std::iter::successors(width.as_ref().and_then(narrower), narrower);
+    let widths = std::iter::successors(width, |width| Some(width / FACTOR)).skip(1);
     let stage =
         |width| Effort { width: Some(width), predicted: 1e-6, proven: 1e-2, evaluations: 1000 };
     widths.take_while(|&width| width > NEGLIGIBLE).map(stage).chain([LAST]).collect()
