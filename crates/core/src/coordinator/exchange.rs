@@ -12,7 +12,7 @@ use crate::round::{Directive, Probe, Reply, Slope, Weights};
 
 use super::{
     fit::{Effort, Fit, Refit},
-    outlook::{Metric, Outlook, choose_nominees, nominations},
+    outlook::{Outlook, choose_nominees, nominations},
     tally::Tally,
     width,
 };
@@ -75,7 +75,6 @@ pub(super) struct Exchange {
     may_widen: bool,
     /// Whether the next trial is a swap and not a growth.
     swap_next: bool,
-    metric: Metric,
     /// Trials of this size that failed in a row.
     failures: usize,
     stage: Stage,
@@ -103,7 +102,6 @@ impl Exchange {
             width: start.width,
             may_widen: start.may_widen,
             swap_next: true,
-            metric: Metric::Diagonal,
             failures: 0,
             stage: Stage::Nominating,
         };
@@ -178,18 +176,12 @@ impl Exchange {
         match purpose {
             Purpose::Prune if surplus > 0 => {
                 let few = (fit.features() / 20).max(1);
-                let cut =
-                    self.outlook.without_worst(&fit.model, surplus.min(few), lambda, self.metric);
+                let cut = self.outlook.without_worst(&fit.model, surplus.min(few), lambda);
                 self.refit(cut, purpose, tally)
             }
             // Half of the surplus at a time: weights of correlated features redistribute in between.
             Purpose::Grow if surplus > 0 => {
-                let cut = self.outlook.without_worst(
-                    &fit.model,
-                    surplus.div_ceil(2),
-                    lambda,
-                    self.metric,
-                );
+                let cut = self.outlook.without_worst(&fit.model, surplus.div_ceil(2), lambda);
                 self.refit(cut, purpose, tally)
             }
             Purpose::Prune | Purpose::Fill => self.accept(fit, tally),
@@ -199,10 +191,7 @@ impl Exchange {
                     return self.accept(fit, tally);
                 }
                 self.failures += 1;
-                if self.failures.is_multiple_of(2) {
-                    self.metric = self.metric.other();
-                }
-                if self.failures >= 4 {
+                if self.failures >= 2 {
                     self.failures = 0;
                     self.size /= 2;
                 }
@@ -232,7 +221,7 @@ impl Exchange {
         let candidates = self.outlook.candidates();
         if room > 0 && candidates > 0 {
             let batch = (k / FILL_STEPS).max(1).min(room);
-            let trial = self.outlook.with_best(base, batch, self.metric);
+            let trial = self.outlook.with_best(base, batch);
             return self.refit(trial, Purpose::Fill, tally);
         }
         let count = self.size.min(candidates);
@@ -242,11 +231,11 @@ impl Exchange {
         let swap = self.swap_next;
         self.swap_next = !swap;
         if swap {
-            let kept = self.outlook.without_worst(base, count, lambda, self.metric);
-            let trial = self.outlook.with_best(&kept, count, self.metric);
+            let kept = self.outlook.without_worst(base, count, lambda);
+            let trial = self.outlook.with_best(&kept, count);
             self.refit(trial, Purpose::Swap, tally)
         } else {
-            let trial = self.outlook.with_best(base, count, self.metric);
+            let trial = self.outlook.with_best(base, count);
             self.refit(trial, Purpose::Grow, tally)
         }
     }

@@ -15,28 +15,10 @@ struct Column {
     curvature: f64,
 }
 
-/// The curvature by which features are compared (M10).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Metric {
-    /// The diagonal of the Hessian: right where the others stay as they are.
-    Diagonal,
-    /// The ridge alone: right where the others make up for everything else.
-    Ridge,
-}
-
-impl Metric {
-    pub(super) fn other(self) -> Self {
-        match self {
-            Self::Diagonal => Self::Ridge,
-            Self::Ridge => Self::Diagonal,
-        }
-    }
-}
-
 /// Gains and sacrifices at a fit.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Outlook {
-    /// Features outside, ascending.
+    /// Features outside, largest gain first.
     outside: Vec<Column>,
     /// Curvature of the loss for every column surveyed.
     curvature: HashMap<u32, f64>,
@@ -91,7 +73,7 @@ impl Outlook {
             curvature.iter_mut().zip(h).for_each(|(sum, &v)| *sum += f64::from(v));
         }
         let inside = |j: &u32| fit.model.indices.binary_search(j).is_ok();
-        let outside = (0..columns.len())
+        let mut outside: Vec<Column> = (0..columns.len())
             .filter(|&i| !inside(&columns[i]))
             .map(|i| Column {
                 index: columns[i],
@@ -99,6 +81,8 @@ impl Outlook {
                 curvature: curvature[i] + lambda,
             })
             .collect();
+        let gain = |c: &Column| c.gradient * c.gradient / (2.0 * c.curvature);
+        outside.sort_by(|a, b| gain(b).total_cmp(&gain(a)).then(a.index.cmp(&b.index)));
         let curvature = columns.iter().copied().zip(curvature).collect();
         Some(Self { outside, curvature })
     }
@@ -114,18 +98,9 @@ impl Outlook {
     }
 
     /// `fit` without the `count` features of least sacrifice `H w^2 / 2`.
-    pub(super) fn without_worst(
-        &self,
-        model: &Weights,
-        count: usize,
-        lambda: f64,
-        metric: Metric,
-    ) -> Weights {
-        let sacrifice = |j: u32, w: f64| match metric {
-            Metric::Diagonal => {
-                (self.curvature.get(&j).copied().unwrap_or(0.0) + lambda) * w * w / 2.0
-            }
-            Metric::Ridge => w * w,
+    pub(super) fn without_worst(&self, model: &Weights, count: usize, lambda: f64) -> Weights {
+        let sacrifice = |j: u32, w: f64| {
+            (self.curvature.get(&j).copied().unwrap_or(0.0) + lambda) * w * w / 2.0
         };
         let mut ranked: Vec<(f64, u32)> = model
             .iter()
@@ -142,15 +117,9 @@ impl Outlook {
 
     /// `model` with the `count` features of largest gain, each at half of its own Newton step: together
     /// they would go too far.
-    pub(super) fn with_best(&self, model: &Weights, count: usize, metric: Metric) -> Weights {
-        let gain = |c: &Column| match metric {
-            Metric::Diagonal => c.gradient * c.gradient / (2.0 * c.curvature),
-            Metric::Ridge => c.gradient * c.gradient,
-        };
-        let mut ranked: Vec<(f64, &Column)> = self.outside.iter().map(|c| (gain(c), c)).collect();
-        ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.index.cmp(&b.1.index)));
+    pub(super) fn with_best(&self, model: &Weights, count: usize) -> Weights {
         let mut entries: Vec<(u32, f64)> = model.iter().map(|(j, w)| (j as u32, w)).collect();
-        let new = ranked.iter().take(count).map(|&(_, c)| c);
+        let new = self.outside.iter().take(count);
         entries.extend(new.map(|c| (c.index, -0.5 * c.gradient / c.curvature)));
         entries.sort_unstable_by_key(|e| e.0);
         let (indices, values) = entries.into_iter().unzip();

@@ -1,10 +1,10 @@
 //! How widely the corner of a loss is rounded in refits (M10).
 //!
-//! A kink is always rounded. The squared hinge has only a jump in its curvature, and is refitted as it is
-//! while that works. Where k is near N and lambda is small nearly every row ends on the jump, every step
-//! moves rows across it, and L-BFGS creeps: thousands of evaluations. Rounded, the same fit takes some
-//! fifty. So a search rounds the corner as soon as a refit does not converge, wider until refits do; the last
-//! refits follow the minimiser back to the true loss.
+//! A kink is always rounded. The squared and the smoothed hinge have only jumps in their curvature, and are
+//! refitted as they are while that works. Where k is near N and lambda is small nearly every row ends on a
+//! jump, every step moves rows across it, and L-BFGS creeps: thousands of evaluations. Rounded, the same
+//! fit takes some fifty. So a search rounds corners as soon as a refit does not converge, wider until refits
+//! do; the last searches and refits follow the minimiser back to the true loss.
 
 use crate::loss::LossKind;
 
@@ -30,7 +30,7 @@ pub(super) fn initial(loss: LossKind) -> Option<f64> {
 
 /// The next wider one, if there is any.
 pub(super) fn wider(loss: LossKind, width: Option<f64>) -> Option<f64> {
-    if loss != LossKind::SquaredHinge {
+    if !loss.has_corner() {
         return None;
     }
     let next = width.map_or(NARROWEST, |width| width * FACTOR);

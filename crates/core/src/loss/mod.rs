@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use hinge::Hinge;
 pub use logistic::{Logistic, probability};
-pub(crate) use rounded::Rounded;
+pub(crate) use rounded::{Rounded, RoundedHinge};
 pub use smoothed_hinge::SmoothedHinge;
 pub use squared::Squared;
 pub use squared_hinge::SquaredHinge;
@@ -116,12 +116,17 @@ macro_rules! with_loss {
 pub(crate) use with_loss;
 
 /// As [`with_loss!`], with `$loss` bound to something smooth near the loss: see [`LossKind::smoothed`], and
-/// [`Rounded`] for the squared hinge. It has only value, derivative and curvature.
+/// [`Rounded`] and [`RoundedHinge`]. It has only value, derivative and curvature.
 macro_rules! with_smoothed {
     ($kind:expr, $width:expr, $loss:ident => $body:expr) => {
         match ($kind, $width) {
             ($crate::loss::LossKind::SquaredHinge, Some(width)) => {
                 let $loss = $crate::loss::Rounded { width };
+                $body
+            }
+            ($crate::loss::LossKind::SmoothedHinge { gamma }, Some(width)) => {
+                let hinge = $crate::loss::SmoothedHinge { gamma };
+                let $loss = $crate::loss::RoundedHinge { hinge, width };
                 $body
             }
             (kind, width) => {
@@ -189,6 +194,11 @@ impl LossKind {
     /// Whether the slope jumps somewhere.
     pub fn has_kink(self) -> bool {
         self == Self::Hinge
+    }
+
+    /// Whether the curvature jumps somewhere, though the slope does not.
+    pub fn has_corner(self) -> bool {
+        matches!(self, Self::SquaredHinge | Self::SmoothedHinge { .. })
     }
 
     /// A smooth loss within `width / 2` of this one: itself unless it has a kink.

@@ -1,4 +1,6 @@
-//! The squared hinge with a rounded corner, for refits that would otherwise creep (M10).
+//! Losses with rounded corners, for refits that would otherwise creep (M10).
+
+use super::{Loss, SmoothedHinge};
 
 /// `s^2` with `s = (t + sqrt(t^2 + width^2)) / 2`, `t = 1 - m`: at most `width^2 / 4` above the squared
 /// hinge near the corner, and with a curvature that passes from 0 to 2 without a jump.
@@ -42,10 +44,59 @@ impl Rounded {
     }
 }
 
+/// The smoothed hinge with both of its corners rounded. It is `(q(t) - q(t - gamma)) / (2 gamma)` with
+/// `q(t) = max(0, t)^2`; here `q` is [`Rounded`], whose curvature never falls, so it stays convex.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RoundedHinge {
+    /// The loss.
+    pub(crate) hinge: SmoothedHinge,
+    /// How wide each corner is.
+    pub(crate) width: f64,
+}
+
+impl RoundedHinge {
+    /// `(of(t) - of(t - gamma)) / (2 gamma)`.
+    #[inline]
+    fn difference(self, z: f64, y: f64, of: impl Fn(Rounded, f64, f64) -> f64) -> f64 {
+        let (rounded, gamma) = (Rounded { width: self.width }, self.hinge.gamma);
+        (of(rounded, z, y) - of(rounded, z + y * gamma, y)) / (2.0 * gamma)
+    }
+
+    /// See [`super::Loss::value`].
+    #[inline]
+    pub(crate) fn value(self, z: f64, y: f64) -> f64 {
+        self.difference(z, y, Rounded::value)
+    }
+
+    /// See [`super::Loss::derivative`].
+    #[inline]
+    pub(crate) fn derivative(self, z: f64, y: f64) -> f64 {
+        self.difference(z, y, Rounded::derivative)
+    }
+
+    /// See [`super::Loss::model_curvature`].
+    #[inline]
+    pub(crate) fn model_curvature(self, z: f64, y: f64) -> f64 {
+        self.hinge.model_curvature(z, y)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loss::{Loss, SquaredHinge};
+    use crate::loss::SquaredHinge;
+
+    #[test]
+    fn the_smoothed_hinge_is_rounded_too() {
+        let hinge = SmoothedHinge { gamma: 0.25 };
+        let loss = RoundedHinge { hinge, width: 0.01 };
+        for z in [-4.0, 0.7, 0.75, 0.9, 1.0, 1.1, 9.0] {
+            let e = 1e-6;
+            let slope = (loss.value(z + e, 1.0) - loss.value(z - e, 1.0)) / (2.0 * e);
+            assert!((slope - loss.derivative(z, 1.0)).abs() < 1e-6, "slope at {z}");
+            assert!((loss.value(z, 1.0) - hinge.value(z, 1.0)).abs() < 1e-3, "value at {z}");
+        }
+    }
 
     #[test]
     fn slope_and_curvature_are_derivatives() {

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::{
     design::row_blocks,
-    loss::{Loss, LossKind, with_smoothed},
+    loss::{Loss, with_smoothed},
     round::{Probe, Reply, Slope, Sparse},
     threshold::TopK,
 };
@@ -58,7 +58,7 @@ impl Shard {
 
     /// Whether smoothing changes nothing.
     fn is_exact(&self, probe: &Probe) -> bool {
-        let corner = self.job.loss.has_kink() || self.job.loss == LossKind::SquaredHinge;
+        let corner = self.job.loss.has_kink() || self.job.loss.has_corner();
         probe.smoothing.is_none() || !corner
     }
 
