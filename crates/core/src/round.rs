@@ -186,7 +186,7 @@ pub fn shortened(value: f64) -> f64 {
 pub struct Probe {
     /// The weights; the support is their columns, zeros included.
     pub model: Weights,
-    /// The loss is smoothed to this width if it has a kink.
+    /// The width over which a kink or a corner of the loss is rounded.
     pub smoothing: Option<f64>,
 }
 

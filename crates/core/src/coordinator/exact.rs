@@ -237,7 +237,7 @@ impl Exact {
     /// The gap is reached, but the model is not yet the best on its own support. Where the loss has a kink
     /// that would take long for little: the coordinate passes are the better solver there.
     fn polish(&mut self, tally: &mut Tally) -> Next {
-        if tally.job().loss.smoothed(1.0) != tally.job().loss {
+        if tally.job().loss.has_kink() {
             return Next::Done(Stopped::Gap);
         }
         let model = tally.best().map(|best| best.model.clone()).unwrap_or_default();

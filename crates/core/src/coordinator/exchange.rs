@@ -14,20 +14,19 @@ use super::{
     fit::{Effort, Fit, Refit},
     outlook::{Outlook, choose_nominees, nominations},
     tally::Tally,
+    width,
 };
 
 /// Relative decrease of P that makes an exchange worth keeping.
 const WORTHWHILE: f64 = 1e-5;
 /// Batches in which an empty support is filled.
 const FILL_STEPS: usize = 16;
-/// Width to which a kink is smoothed in the search.
-pub(super) const WIDTH: f64 = 0.1;
 /// How well a support is fitted before it is judged.
-const TRIAL: Effort = Effort { width: WIDTH, predicted: 1e-6, proven: 1e-2, evaluations: 600 };
+const TRIAL: Effort = Effort { width: None, predicted: 1e-6, proven: 1e-2, evaluations: 600 };
 
 /// The same on the way to k features, where only the order of the weights matters.
 const ROUGH: Effort =
-    Effort { width: WIDTH, predicted: 1e-3, proven: f64::INFINITY, evaluations: 40 };
+    Effort { width: None, predicted: 1e-3, proven: f64::INFINITY, evaluations: 40 };
 
 /// What a refit is for.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -57,6 +56,10 @@ pub(super) struct Start {
     pub(super) size: usize,
     /// Features that may not come in until the support is full, ascending.
     pub(super) banned: Vec<u32>,
+    /// How widely corners are rounded, at first.
+    pub(super) width: Option<f64>,
+    /// Whether they may be rounded more.
+    pub(super) may_widen: bool,
 }
 
 /// A search under way.
@@ -68,6 +71,8 @@ pub(super) struct Exchange {
     outlook: Outlook,
     size: usize,
     banned: Vec<u32>,
+    width: Option<f64>,
+    may_widen: bool,
     /// Whether the next trial is a swap and not a growth.
     swap_next: bool,
     /// Trials of this size that failed in a row.
@@ -94,6 +99,8 @@ impl Exchange {
             outlook: Outlook::default(),
             size: start.size.max(1),
             banned: start.banned,
+            width: start.width,
+            may_widen: start.may_widen,
             swap_next: true,
             failures: 0,
             stage: Stage::Nominating,
@@ -103,7 +110,7 @@ impl Exchange {
     }
 
     fn nominate(&self, tally: &Tally) -> Directive {
-        let probe = Probe { model: self.incumbent.model.clone(), smoothing: Some(WIDTH) };
+        let probe = Probe { model: self.incumbent.model.clone(), smoothing: self.width };
         Directive::Nominate { probe, count: tally.job().k + self.banned.len() }
     }
 
@@ -132,6 +139,9 @@ impl Exchange {
             Stage::Refitting { mut refit, purpose } => {
                 let slopes = slopes(replies)?;
                 match refit.tell(&slopes, tally) {
+                    Some(fit) if refit.exhausted() && !rough(purpose, &fit.model, tally) => {
+                        Ok(self.widen(fit, purpose, tally))
+                    }
                     Some(fit) => Ok(self.judge(fit, purpose, tally)),
                     None => {
                         let ask = refit.ask();
@@ -139,6 +149,22 @@ impl Exchange {
                         Ok(Step::Ask(ask))
                     }
                 }
+            }
+        }
+    }
+
+    /// After a refit that did not converge: what it says is worth little, so the corner is rounded more
+    /// and the search goes on from the incumbent, or where there is none yet, from the same support.
+    fn widen(&mut self, fit: Fit, purpose: Purpose, tally: &Tally) -> Step {
+        let wider = width::wider(tally.job().loss, self.width).filter(|_| self.may_widen);
+        if wider.is_none() {
+            return self.judge(fit, purpose, tally);
+        }
+        self.width = wider;
+        match purpose {
+            Purpose::Prune | Purpose::Fill => self.refit(fit.model, purpose, tally),
+            Purpose::Swap | Purpose::Grow => {
+                self.refit(self.incumbent.model.clone(), Purpose::Prune, tally)
             }
         }
     }
@@ -220,9 +246,8 @@ impl Exchange {
             Purpose::Prune | Purpose::Fill => f64::INFINITY,
             Purpose::Swap | Purpose::Grow => self.incumbent.objective,
         };
-        let features = start.indices.iter().filter(|&&j| j > 0).count();
-        let on_the_way = purpose == Purpose::Prune && features > tally.job().k;
-        let effort = if on_the_way { ROUGH } else { TRIAL };
+        let effort = if rough(purpose, &start, tally) { ROUGH } else { TRIAL };
+        let effort = Effort { width: self.width, ..effort };
         let refit = Refit::new(tally.job(), start, &curvature, effort, rival);
         let ask = refit.ask();
         self.stage = Stage::Refitting { refit: Box::new(refit), purpose };
@@ -234,10 +259,21 @@ impl Exchange {
         &self.incumbent
     }
 
+    /// How widely corners are rounded by now.
+    pub(super) fn width(&self) -> Option<f64> {
+        self.width
+    }
+
     /// The curvature known at the last survey, for further refits.
     pub(super) fn curvature(&self, support: &[u32]) -> Vec<f64> {
         self.outlook.diagonal(support)
     }
+}
+
+/// Whether a refit is one on the way to k features.
+fn rough(purpose: Purpose, model: &Weights, tally: &Tally) -> bool {
+    let features = model.indices.iter().filter(|&&j| j > 0).count();
+    purpose == Purpose::Prune && features > tally.job().k
 }
 
 /// The slopes of all shards.

@@ -18,6 +18,7 @@ use super::{
     exchange::{self, Exchange, Mismatch, Start, slopes},
     fit::{Effort, Fit, Refit},
     tally::Tally,
+    width,
 };
 
 /// Entries of the data that searches beyond the first may visit.
@@ -26,6 +27,8 @@ const EXTRA_WORK: f64 = 1e9;
 const CHEAP_SEARCH: f64 = 6e8;
 /// Entries after which a search ends where it is.
 const SEARCH_WORK: f64 = 3e9;
+/// The same for each of the last searches, where corners have been rounded.
+const NARROW_WORK: f64 = 5e8;
 /// Entries that the last refits may visit.
 const POLISH_WORK: f64 = 2e9;
 /// What a round costs besides, in entries: in one process, and where messages may have to travel.
@@ -36,18 +39,10 @@ const MOST_FAILED_KICKS: usize = 100;
 /// Shard number of the generator for kicks: no shard has it.
 const KICKS: usize = usize::MAX;
 
-/// The last refits: less and less smoothing where the loss has a kink, else one.
-const POLISH: [Effort; 4] = [
-    Effort { width: 0.05, predicted: 1e-8, proven: 1e-3, evaluations: 1000 },
-    Effort { width: 0.01, predicted: 1e-8, proven: 1e-3, evaluations: 1000 },
-    Effort { width: 2e-3, predicted: 1e-8, proven: 1e-3, evaluations: 1000 },
-    Effort { width: 4e-4, predicted: 1e-9, proven: 1e-6, evaluations: 4000 },
-];
-
 #[derive(Debug, Clone)]
 enum Stage {
     Searching(Box<Exchange>),
-    Polishing { refit: Box<Refit>, left: &'static [Effort] },
+    Polishing { refit: Box<Refit>, left: VecDeque<Effort> },
 }
 
 /// The finish under way.
@@ -58,6 +53,8 @@ pub(super) struct Finish {
     best: Option<Fit>,
     /// Curvature on the support of the best fit.
     curvature: Vec<f64>,
+    /// How widely corners are rounded.
+    width: Option<f64>,
     /// Entries visited when the search under way began, and by the first one in all.
     began: f64,
     first_cost: Option<f64>,
@@ -65,6 +62,10 @@ pub(super) struct Finish {
     left: f64,
     failed_kicks: usize,
     kicks: u64,
+    /// Entries a search may visit.
+    search_work: f64,
+    /// Whether the last searches are under way, with corners less and less rounded.
+    narrowing: bool,
 }
 
 /// What to do next.
@@ -78,26 +79,32 @@ impl Finish {
     pub(super) fn new(model: Weights, wide: Vec<u32>, tally: &Tally) -> (Self, Directive) {
         let job = tally.job();
         let size = job.k / 4;
+        let width = width::initial(job.loss);
         let zeros = |indices: Vec<u32>| Start {
             model: Weights { values: vec![0.0; indices.len()], indices },
             size,
             banned: Vec::new(),
+            width,
+            may_widen: true,
         };
         let constant = job.intercept.then_some(0);
         let empty = zeros(constant.into_iter().collect());
         let wide = zeros(constant.into_iter().chain(wide).collect());
-        let first = Start { model, size, banned: Vec::new() };
+        let first = Start { model, size, banned: Vec::new(), width, may_widen: true };
         let (search, ask) = Exchange::new(first, tally);
         let this = Self {
             starts: VecDeque::from([empty, wide]),
             stage: Stage::Searching(Box::new(search)),
             best: None,
             curvature: Vec::new(),
+            width,
             began: work(tally),
             first_cost: None,
             left: EXTRA_WORK,
             failed_kicks: 0,
             kicks: 0,
+            search_work: SEARCH_WORK,
+            narrowing: false,
         };
         (this, ask)
     }
@@ -120,20 +127,22 @@ impl Finish {
             Stage::Searching(search) => {
                 let step = search.absorb(replies, tally)?;
                 if let exchange::Step::Ask(directive) = step
-                    && work(tally) - self.began < SEARCH_WORK
+                    && work(tally) - self.began < self.search_work
                 {
                     return Ok(Step::Ask(directive));
                 }
                 let fit = search.incumbent().clone();
-                let curvature = search.curvature(&fit.model.indices);
-                self.keep(fit, curvature);
+                let (curvature, width) = (search.curvature(&fit.model.indices), search.width());
+                self.keep(fit, curvature, width);
                 Ok(self.next_search(tally))
             }
             Stage::Polishing { refit, left } => {
                 let slopes = slopes(replies)?;
-                let left = *left;
                 match refit.tell(&slopes, tally) {
-                    Some(fit) => Ok(self.polish(fit.model, left, tally)),
+                    Some(fit) => {
+                        let left = std::mem::take(left);
+                        Ok(self.polish(fit.model, left, tally))
+                    }
                     None => Ok(Step::Ask(refit.ask())),
                 }
             }
@@ -151,8 +160,11 @@ impl Finish {
         self.left > 0.0 && first <= CHEAP_SEARCH
     }
 
-    fn keep(&mut self, fit: Fit, curvature: Vec<f64>) {
-        let better = self.best.as_ref().is_none_or(|best| fit.objective < best.objective);
+    fn keep(&mut self, fit: Fit, curvature: Vec<f64>, width: Option<f64>) {
+        // Objectives at different widths do not compare; the width grew because refits did not converge.
+        let better = width != self.width
+            || self.best.as_ref().is_none_or(|best| fit.objective < best.objective);
+        self.width = width;
         if better {
             self.best = Some(fit);
             self.curvature = curvature;
@@ -172,24 +184,38 @@ impl Finish {
             self.kicks += 1;
             kick(tally.job(), &best.model, self.kicks)
         };
-        let Some(start) = start else {
-            return Step::Ask(self.begin_polish(best.model, tally));
+        let start = start.filter(|_| !self.narrowing);
+        let start = match start {
+            Some(start) => Start { width: self.width, may_widen: true, ..start },
+            None => match self.narrowed(&best.model, tally) {
+                Some(start) => start,
+                None => return Step::Ask(self.begin_polish(best.model, tally)),
+            },
         };
         let (search, ask) = Exchange::new(start, tally);
         self.stage = Stage::Searching(Box::new(search));
         Step::Ask(ask)
     }
 
-    fn begin_polish(&mut self, model: Weights, tally: &Tally) -> Directive {
+    /// A search from the best fit with corners less rounded: nearer to the true loss, though refits take longer.
+    fn narrowed(&mut self, model: &Weights, tally: &Tally) -> Option<Start> {
         let job = tally.job();
-        let kinked = job.loss.smoothed(1.0) != job.loss;
-        let efforts: &'static [Effort] = if kinked { &POLISH } else { &POLISH[POLISH.len() - 1..] };
-        self.refit(model, efforts[0], &efforts[1..], tally)
+        let width = width::narrower(job.loss, self.width)?;
+        self.narrowing = true;
+        self.search_work = NARROW_WORK;
+        let size = job.k / 16;
+        Some(Start { model: model.clone(), size, width: Some(width), ..Start::default() })
     }
 
-    fn polish(&mut self, model: Weights, efforts: &'static [Effort], tally: &Tally) -> Step {
-        match efforts.split_first() {
-            Some((&effort, left)) => Step::Ask(self.refit(model, effort, left, tally)),
+    fn begin_polish(&mut self, model: Weights, tally: &Tally) -> Directive {
+        let mut efforts = VecDeque::from(width::polish(tally.job().loss, self.width));
+        let first = efforts.pop_front().unwrap_or(width::LAST);
+        self.refit(model, first, efforts, tally)
+    }
+
+    fn polish(&mut self, model: Weights, mut left: VecDeque<Effort>, tally: &Tally) -> Step {
+        match left.pop_front() {
+            Some(effort) => Step::Ask(self.refit(model, effort, left, tally)),
             None => Step::Done,
         }
     }
@@ -198,7 +224,7 @@ impl Finish {
         &mut self,
         model: Weights,
         effort: Effort,
-        left: &'static [Effort],
+        left: VecDeque<Effort>,
         tally: &Tally,
     ) -> Directive {
         let affordable = (POLISH_WORK / tally.job().entries.max(1) as f64) as usize;
@@ -230,5 +256,5 @@ fn kick(job: &Job, model: &Weights, number: u64) -> Option<Start> {
     banned.sort_unstable();
     let kept = model.iter().filter(|&(j, _)| banned.binary_search(&(j as u32)).is_err());
     let (indices, values) = kept.map(|(j, w)| (j as u32, w)).unzip();
-    Some(Start { model: Weights { indices, values }, size: count, banned })
+    Some(Start { model: Weights { indices, values }, size: count, banned, ..Start::default() })
 }

@@ -24,8 +24,8 @@ impl Fit {
 /// How far a refit goes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Effort {
-    /// Width to which a kink is smoothed.
-    pub(super) width: f64,
+    /// Width over which a corner is rounded; the true loss without.
+    pub(super) width: Option<f64>,
     /// See [`Target::predicted`].
     pub(super) predicted: f64,
     /// See [`Target::proven`].
@@ -43,6 +43,7 @@ pub(super) struct Refit {
     /// The value to beat.
     rival: f64,
     evaluations: usize,
+    most: usize,
 }
 
 /// Evaluations before a refit may be given up.
@@ -67,10 +68,11 @@ impl Refit {
         let solver = Lbfgs::new(values, &diagonal, target, evaluations);
         Self {
             support: start.indices,
-            smoothing: Some(effort.width),
+            smoothing: effort.width,
             solver,
             rival,
             evaluations: 0,
+            most: evaluations,
         }
     }
 
@@ -93,6 +95,11 @@ impl Refit {
         self.evaluations += 1;
         let done = self.solver.tell(objective, gradient) == Progress::Done;
         (done || self.hopeless()).then(|| self.best())
+    }
+
+    /// Whether it ended because it was not let go on.
+    pub(super) fn exhausted(&self) -> bool {
+        self.evaluations >= self.most
     }
 
     fn hopeless(&self) -> bool {

@@ -18,6 +18,7 @@ mod outlook;
 mod seats;
 mod tally;
 mod versions;
+mod width;
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 

@@ -6,6 +6,7 @@
 
 mod hinge;
 mod logistic;
+mod rounded;
 mod smoothed_hinge;
 mod squared;
 mod squared_hinge;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use hinge::Hinge;
 pub use logistic::{Logistic, probability};
+pub(crate) use rounded::{Rounded, RoundedHinge};
 pub use smoothed_hinge::SmoothedHinge;
 pub use squared::Squared;
 pub use squared_hinge::SquaredHinge;
@@ -113,6 +115,29 @@ macro_rules! with_loss {
 }
 pub(crate) use with_loss;
 
+/// As [`with_loss!`], with `$loss` bound to something smooth near the loss: see [`LossKind::smoothed`], and
+/// [`Rounded`] and [`RoundedHinge`]. It has only value, derivative and curvature.
+macro_rules! with_smoothed {
+    ($kind:expr, $width:expr, $loss:ident => $body:expr) => {
+        match ($kind, $width) {
+            ($crate::loss::LossKind::SquaredHinge, Some(width)) => {
+                let $loss = $crate::loss::Rounded { width };
+                $body
+            }
+            ($crate::loss::LossKind::SmoothedHinge { gamma }, Some(width)) => {
+                let hinge = $crate::loss::SmoothedHinge { gamma };
+                let $loss = $crate::loss::RoundedHinge { hinge, width };
+                $body
+            }
+            (kind, width) => {
+                let kind = width.map_or(kind, |width| kind.smoothed(width));
+                $crate::loss::with_loss!(kind, $loss => $body)
+            }
+        }
+    };
+}
+pub(crate) use with_smoothed;
+
 /// The names of [`LossKind`], as the command line and the model file spell them.
 pub const LOSS_NAMES: [&str; 5] =
     ["hinge", "squared-hinge", "smoothed-hinge", "logistic", "squared"];
@@ -164,6 +189,16 @@ impl LossKind {
     /// See [`Loss::conjugate_curvature_max`].
     pub fn conjugate_curvature_max(self) -> Option<f64> {
         with_loss!(self, l => l.conjugate_curvature_max())
+    }
+
+    /// Whether the slope jumps somewhere.
+    pub fn has_kink(self) -> bool {
+        self == Self::Hinge
+    }
+
+    /// Whether the curvature jumps somewhere, though the slope does not.
+    pub fn has_corner(self) -> bool {
+        matches!(self, Self::SquaredHinge | Self::SmoothedHinge { .. })
     }
 
     /// A smooth loss within `width / 2` of this one: itself unless it has a kink.

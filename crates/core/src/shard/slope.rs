@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::{
     design::row_blocks,
-    loss::{Loss, with_loss},
+    loss::{Loss, with_smoothed},
     round::{Probe, Reply, Slope, Sparse, shortened},
     threshold::TopK,
 };
@@ -57,17 +57,23 @@ impl Shard {
         Slope { loss: total.loss, smoothed: total.smoothed, gradient, visited }
     }
 
+    /// Whether smoothing changes nothing.
+    fn is_exact(&self, probe: &Probe) -> bool {
+        let corner = self.job.loss.has_kink() || self.job.loss.has_corner();
+        probe.smoothing.is_none() || !corner
+    }
+
     fn block_slope(&self, probe: &Probe, w: &[f64], rows: std::ops::Range<usize>) -> Partial {
-        let smooth = probe.smoothing.map_or(self.job.loss, |width| self.job.loss.smoothed(width));
         let per_row = 1.0 / self.job.total_rows as f64;
+        let exact = self.is_exact(probe);
         let mut part = Partial { loss: 0.0, smoothed: 0.0, gradient: vec![0.0; w.len()] };
-        with_loss!(smooth, l => for i in rows {
+        with_smoothed!(self.job.loss, probe.smoothing, l => for i in rows {
             let row = self.view.row(&self.design, i);
             let constant = if self.job.intercept { w[0] } else { 0.0 };
             let (z, y, c) = (constant + row.dot(w), self.y[i], self.weight(i));
             let value = c * l.value(z, y);
             part.smoothed += value;
-            part.loss += if smooth == self.job.loss { value } else { c * self.job.loss.value(z, y) };
+            part.loss += if exact { value } else { c * self.job.loss.value(z, y) };
             let slope = c * l.derivative(z, y) * per_row;
             if slope != 0.0 {
                 if self.job.intercept {
@@ -112,9 +118,8 @@ impl Shard {
 
     fn survey_at(&self, probe: &Probe) -> Survey {
         let w = probe.model.to_dense(self.job.cols);
-        let smooth = probe.smoothing.map_or(self.job.loss, |width| self.job.loss.smoothed(width));
         let per_row = 1.0 / self.job.total_rows as f64;
-        let slopes: Vec<(f64, f64)> = with_loss!(smooth, l => {
+        let slopes: Vec<(f64, f64)> = with_smoothed!(self.job.loss, probe.smoothing, l => {
             (0..self.design.rows()).into_par_iter().with_min_len(256).map(|i| {
                 let (z, y, c) = (self.design.score(i, &w), self.y[i], self.weight(i) * per_row);
                 (c * l.derivative(z, y), c * l.model_curvature(z, y))
