@@ -54,10 +54,6 @@ impl Process {
             thread::sleep(Duration::from_millis(10));
         }
     }
-
-    pub(crate) fn is_running(&mut self) -> bool {
-        self.child.try_wait().unwrap().is_none()
-    }
 }
 
 impl Drop for Process {

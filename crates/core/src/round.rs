@@ -162,6 +162,8 @@ pub struct ModelDelta {
     pub weights: Vec<f32>,
     /// Their selectors, 255 for 1.
     pub theta: Vec<u8>,
+    /// sigma' per shard: how much a shard allows for what the others do meanwhile (M5).
+    pub caution: f32,
 }
 
 impl ModelDelta {

@@ -202,9 +202,11 @@ impl<O: Observer> Desk<O> {
                     rounds.wait(shard, round, respond);
                     self.go_on();
                 }
+                // Its alpha has moved on without us: nothing that comes after can be trusted.
                 Err(error) => {
-                    tracing::warn!("shard {shard}, round {round}: {error}");
+                    let refused = ServerError::BadAnswer { shard, round, source: error.clone() };
                     let _ = respond.send(Err(error.into()));
+                    self.fail(refused);
                 }
             },
             Stage::Over { rounds: Some(rounds), ending, .. } => {

@@ -3,6 +3,7 @@
 use std::{io, net::SocketAddr};
 
 use ddiht_core::{data::DataError, train::TrainError};
+use ddiht_wire::WireError;
 
 /// A run that produced nothing.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +27,16 @@ pub enum ServerError {
     /// The data of all shards together cannot be used.
     #[error(transparent)]
     Data(#[from] DataError),
+    /// A worker's answer breaks the protocol.
+    #[error("shard {shard} gave a bad answer in round {round}: {source}")]
+    BadAnswer {
+        /// The shard.
+        shard: usize,
+        /// The round.
+        round: u64,
+        /// What is wrong with it.
+        source: WireError,
+    },
     /// The run ended without a model.
     #[error(transparent)]
     Train(#[from] TrainError),

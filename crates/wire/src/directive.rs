@@ -54,6 +54,7 @@ impl DirectiveEncoder {
                 gaps: to_gaps(&delta.indices),
                 weights: delta.weights.clone(),
                 theta: delta.theta.clone(),
+                caution: delta.caution,
             }),
             Directive::Certify { support } => Next::Certify(pb::Certify { gaps: to_gaps(support) }),
             Directive::Gradient(probe) => Next::Gradient(self.probe(round, probe)),
@@ -156,7 +157,12 @@ impl DirectiveDecoder {
         same_length("ascend.weights", &message.weights, indices.len())?;
         same_length("ascend.theta", &message.theta, indices.len())?;
         all_finite("ascend.weights", &message.weights)?;
-        Ok(ModelDelta { indices, weights: message.weights, theta: message.theta })
+        if !(message.caution > 0.0 && message.caution.is_finite()) {
+            let value = f64::from(message.caution);
+            return Err(WireError::NotPositive { field: "ascend.caution", value });
+        }
+        let (weights, theta, caution) = (message.weights, message.theta, message.caution);
+        Ok(ModelDelta { indices, weights, theta, caution })
     }
 
     fn probe(&mut self, round: u64, message: pb::Probe) -> Result<Probe, WireError> {

@@ -16,8 +16,8 @@ pub enum WorkerError {
         /// Why.
         source: tonic::transport::Error,
     },
-    /// The server was out of reach for too long.
-    #[error("the server {server} was out of reach for {} s: {status}", waited.as_secs())]
+    /// The server was out of reach, or had no shard to give, for too long.
+    #[error("the server {server} did not let us in for {:.1} s: {status}", waited.as_secs_f64())]
     Unreachable {
         /// The server.
         server: String,
@@ -58,8 +58,8 @@ pub enum WorkerError {
 }
 
 impl WorkerError {
-    /// Whether the data are to blame, and not the run.
+    /// Whether the call or the data are to blame, and not the run.
     pub fn is_input(&self) -> bool {
-        matches!(self, Self::Data(_))
+        matches!(self, Self::Data(_) | Self::Address { .. })
     }
 }

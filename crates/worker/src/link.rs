@@ -68,7 +68,8 @@ impl Link {
     where
         F: Future<Output = Result<Response<T>, Status>>,
     {
-        let start = Instant::now();
+        // An answer may be long in coming; the server is out of reach from the first failure on.
+        let mut failing_since = None;
         let mut pause = FIRST_PAUSE;
         loop {
             let status = match attempt(self.client.clone()).await {
@@ -78,15 +79,19 @@ impl Link {
             if !is_passing(&status) {
                 return Err(WorkerError::Refused(status.message().to_owned()));
             }
-            if start.elapsed() + pause > self.patience {
-                let (server, waited) = (self.server.clone(), start.elapsed());
-                let status = status.message().to_owned();
+            let waited = match failing_since {
+                Some(since) => Instant::now().duration_since(since),
+                None => {
+                    failing_since = Some(Instant::now());
+                    tracing::info!("waiting for the server {}: {}", self.server, status.message());
+                    Duration::ZERO
+                }
+            };
+            if waited >= self.patience {
+                let (server, status) = (self.server.clone(), status.message().to_owned());
                 return Err(WorkerError::Unreachable { server, waited, status });
             }
-            if pause == FIRST_PAUSE {
-                tracing::info!("waiting for the server {}: {}", self.server, status.message());
-            }
-            tokio::time::sleep(with_jitter(pause)).await;
+            tokio::time::sleep(with_jitter(pause).min(self.patience - waited)).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }

@@ -102,7 +102,12 @@ impl Averaging {
                 Ok(self.combine(&shards, &candidates, &equal, outstanding, tally))
             }
             Stage::Scoring { shards, candidates } => {
-                let objectives = objectives(batch, &candidates, tally)?;
+                let losses = losses(batch, candidates.len())?;
+                let objectives: Vec<f64> = candidates
+                    .iter()
+                    .zip(&losses)
+                    .map(|(model, &loss)| tally.objective_of(model, loss))
+                    .collect();
                 let weights = self.weights(&objectives, &shards, tally);
                 Ok(self.combine(&shards, &candidates, &weights, outstanding, tally))
             }
@@ -112,8 +117,8 @@ impl Averaging {
             }
             Stage::LastScore(why) => {
                 let model = self.versions.current().clone();
-                let objective = objectives(batch, std::slice::from_ref(&model), tally)?[0];
-                tally.current = Some(objective);
+                let loss = losses(batch, 1)?[0];
+                tally.current = Some(tally.offer(&model, loss));
                 Ok(self.after_last_score(why, tally))
             }
             Stage::Flushing { left, why } => {
@@ -255,22 +260,18 @@ impl Averaging {
     }
 }
 
-/// P of each candidate, from the sums of all shards.
-fn objectives(
-    batch: Batch,
-    candidates: &[Weights],
-    tally: &mut Tally,
-) -> Result<Vec<f64>, Mismatch> {
-    let mut sums = vec![0.0; candidates.len()];
+/// The sums of the losses of `count` models, over all shards.
+fn losses(batch: Batch, count: usize) -> Result<Vec<f64>, Mismatch> {
+    let mut sums = vec![0.0; count];
     for (_, reply) in batch {
         match reply {
-            Reply::Losses(losses) if losses.len() == sums.len() => {
+            Reply::Losses(losses) if losses.len() == count => {
                 sums.iter_mut().zip(losses).for_each(|(sum, loss)| *sum += loss);
             }
             _ => return Err(Mismatch),
         }
     }
-    Ok(candidates.iter().zip(sums).map(|(model, sum)| tally.objective_of(model, sum)).collect())
+    Ok(sums)
 }
 
 /// `H_k(beta sum_m c_m w_m / sum_m c_m)`, the intercept kept.

@@ -17,6 +17,9 @@ use super::{
 
 /// Dual rounds between certificates.
 const CERTIFY_EVERY: u64 = 20;
+/// sigma' per shard as long as the bound rises: shards rarely pull all in one direction, and then the full
+/// sigma' = M wastes rounds (8 shards of reuters, 120 rounds: D .04867 at M, .04875 at 0.75 M).
+const LESS_CAUTION: f32 = 0.75;
 /// Rounds that only send before a certificate.
 const FLUSHES: usize = 4;
 /// Share of the time limit the dual phase may use before the finish has its turn.
@@ -53,6 +56,9 @@ pub(super) struct Exact {
     /// Whether all shards are always asked at once.
     together: bool,
     certify_every: u64,
+    /// sigma' per shard, and the bound of the last certificate, which tells whether it is enough.
+    caution: f32,
+    last_bound: f64,
     phase: Phase,
     /// Why the dual phase ended, once it has.
     dual_ended: Option<Stopped>,
@@ -73,6 +79,8 @@ impl Exact {
             dual: Dual::new(tally.job(), mirrors),
             certify_every: (CERTIFY_EVERY * shards as u64).div_ceil(arrivals as u64),
             together: pace == Pace::Barrier,
+            caution: if shards == 1 { 1.0 } else { LESS_CAUTION },
+            last_bound: 0.0,
             phase: Phase::Opening,
             dual_ended: None,
             finished_once: false,
@@ -126,6 +134,11 @@ impl Exact {
                 let evidence: Vec<Evidence> = evidence(replies)?;
                 let found = certify(tally.job(), self.dual.u(), &support, &evidence);
                 tally.offer_bound(found.bound);
+                // Shards that overshoot together make D fall, which the full sigma' = M rules out.
+                if found.bound <= self.last_bound {
+                    self.caution = 1.0;
+                }
+                self.last_bound = found.bound;
                 let probe = Probe { model: found.model.clone(), smoothing: None };
                 self.phase = Phase::Scoring { model: found.model };
                 Ok(Next::All(Directive::Gradient(probe)))
@@ -167,9 +180,10 @@ impl Exact {
         tally.support_changed = self.dual.advance(share);
         self.phase = Phase::Ascending;
         if self.together {
-            return Next::All(Directive::Ascend(self.dual.changes(0)));
+            return Next::All(Directive::Ascend(self.dual.changes(0, self.caution)));
         }
-        let mut own = |&shard: &usize| (shard, Directive::Ascend(self.dual.changes(shard)));
+        let mut own =
+            |&shard: &usize| (shard, Directive::Ascend(self.dual.changes(shard, self.caution)));
         Next::Each(shards.iter().map(&mut own).collect())
     }
 

@@ -231,8 +231,10 @@ impl Coordinator {
             self.tally.staleness.add(age);
         }
         let batch = self.seats.empty();
-        let visited: f64 = batch.iter().map(|(_, r)| r.visited(self.tally.job())).sum();
-        self.tally.visited += visited;
+        if self.open != "flush" {
+            let visited: f64 = batch.iter().map(|(_, r)| r.visited(self.tally.job())).sum();
+            self.tally.visited += visited;
+        }
         self.tally.rounds = round;
         self.tally.step = self.open;
         if let Some(why) = self.ending {

@@ -21,7 +21,9 @@ struct Version {
 /// Models and the losses told so far.
 #[derive(Debug)]
 pub(super) struct Versions {
-    /// Ascending by number; the last one is the model of the server.
+    /// The model of the server.
+    current: Weights,
+    /// Those that are waited for, ascending by number; the last one is the model of the server.
     recent: VecDeque<Version>,
     /// For each shard, the numbers in its last directive, oldest first.
     sent: Vec<Vec<u64>>,
@@ -36,18 +38,19 @@ impl Versions {
     pub(super) fn new(shards: usize, most: usize) -> Self {
         let first = Version { number: 0, model: Weights::default(), loss: 0.0, told: 0 };
         let recent = VecDeque::from([first]);
-        Self { recent, sent: vec![Vec::new(); shards], unsent: vec![0; shards], most }
+        let current = Weights::default();
+        Self { current, recent, sent: vec![Vec::new(); shards], unsent: vec![0; shards], most }
     }
 
     /// The model of the server.
     pub(super) fn current(&self) -> &Weights {
-        static NONE: Weights = Weights { indices: Vec::new(), values: Vec::new() };
-        self.recent.back().map_or(&NONE, |version| &version.model)
+        &self.current
     }
 
     /// The next model of the server.
     pub(super) fn push(&mut self, model: Weights) {
         let number = self.recent.back().map_or(0, |last| last.number + 1);
+        self.current = model.clone();
         self.recent.push_back(Version { number, model, loss: 0.0, told: 0 });
         while self.recent.len() > self.most {
             self.recent.pop_front();

@@ -3,7 +3,8 @@
 //! max over alpha of the shard   -(1/N) sum_i l*(alpha_i) - (lambda/2) sum_j theta_j u_j^2
 //!
 //! by single coordinates in random order. With several shards each one multiplies its own changes by
-//! sigma' = M, the number of shards, which makes the sum of their independent steps safe.
+//! sigma': the number of shards M makes the sum of their independent steps safe whatever the data are, and
+//! the coordinator says how much of that is needed.
 
 use crate::{
     data::CsrMatrix,
@@ -37,7 +38,7 @@ impl Shard {
         self.follow(delta);
         self.focus();
         let before = self.beta.clone();
-        self.run_passes(round);
+        self.run_passes(round, f64::from(delta.caution));
         self.commit(&before);
         self.largest_unsent()
     }
@@ -70,7 +71,7 @@ impl Shard {
         self.view.restrict(&self.design, &self.facts.counts, &columns);
     }
 
-    fn run_passes(&mut self, round: u64) {
+    fn run_passes(&mut self, round: u64, caution: f64) {
         let mut cells = vec![Cell::default(); self.view.len()];
         for &j in &self.active {
             cells[self.view.position(j)] = Cell {
@@ -83,7 +84,7 @@ impl Shard {
             intercept: self.job.intercept,
             y: &self.y,
             weights: self.weights.as_deref(),
-            step: self.job.shards as f64 * self.scale(),
+            step: caution * self.job.shards as f64 * self.scale(),
         };
         let mut order: Vec<u32> = (0..self.beta.len() as u32).collect();
         for local in 0..self.job.passes as u64 {

@@ -52,6 +52,7 @@ fn rounds_keep_the_bar() {
         indices: columns(BUDGET + 1),
         weights: vec![0.1; BUDGET + 1],
         theta: vec![200; BUDGET + 1],
+        caution: 0.75,
     };
     let probe = Probe { model: model(0.1), smoothing: Some(0.05) };
     let gradient = Directive::Gradient(probe);
