@@ -181,7 +181,7 @@ fn a_slow_worker_does_not_hold_up_the_others() {
         "1e-3",
     ];
     let mut cluster = Cluster::serve(&place, "slow", &data, 3, &options);
-    cluster.join(&["--handicap", "20"]);
+    cluster.join(&["--delay", "100ms"]);
     cluster.join(&[]);
     cluster.join(&[]);
     let summary = cluster.finish();

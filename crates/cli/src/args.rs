@@ -388,9 +388,9 @@ pub(crate) struct WorkerArgs {
     #[arg(long, value_name = "T")]
     pub(crate) threads: Option<usize>,
 
-    /// Take this many times as long for every answer, to try out what a slow worker does to a run
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
-    pub(crate) handicap: f64,
+    /// Give every answer this much later, to try out what a slow worker does to a run
+    #[arg(long, value_name = "DURATION", default_value = "0s")]
+    pub(crate) delay: String,
 
     /// No notices
     #[arg(long)]

@@ -37,11 +37,11 @@ pub(crate) struct Compute {
 }
 
 impl Compute {
-    /// Starts the thread; it takes `handicap` times as long for an answer as it needs.
-    pub(crate) fn start(load: Loader, handicap: f64) -> Result<Self, WorkerError> {
+    /// Starts the thread; its answers come later by `delay`.
+    pub(crate) fn start(load: Loader, delay: Duration) -> Result<Self, WorkerError> {
         let (tasks, inbox) = mpsc::channel();
         let builder = thread::Builder::new().name("shard".to_owned());
-        builder.spawn(move || work(&load, handicap, &inbox))?;
+        builder.spawn(move || work(&load, delay, &inbox))?;
         Ok(Self { tasks })
     }
 
@@ -77,7 +77,7 @@ impl Compute {
 }
 
 /// What the thread does. An answer that nobody waits for any more is nobody's loss.
-fn work(load: &Loader, handicap: f64, inbox: &mpsc::Receiver<Task>) {
+fn work(load: &Loader, delay: Duration, inbox: &mpsc::Receiver<Task>) {
     let (mut loaded, mut shard) = (None, None);
     for task in inbox {
         match task {
@@ -100,9 +100,7 @@ fn work(load: &Loader, handicap: f64, inbox: &mpsc::Receiver<Task>) {
             Task::Answer { round, directive, done } => {
                 let start = Instant::now();
                 let reply = shard.as_mut().map(|shard| shard.handle(round, &directive));
-                if handicap > 1.0 {
-                    thread::sleep(start.elapsed().mul_f64(handicap - 1.0));
-                }
+                thread::sleep(delay);
                 let time = start.elapsed();
                 let _ = done.send(reply.map(|reply| Computed { reply, time }));
             }

@@ -46,6 +46,6 @@ pub struct WorkerConfig {
     pub state: Option<PathBuf>,
     /// How long the server may be out of reach.
     pub connect_timeout: Duration,
-    /// Every answer takes this many times as long, to try out what a slow worker does to a run; 1 is usual.
-    pub handicap: f64,
+    /// Every answer comes this much later, to try out what a slow worker does to a run.
+    pub delay: Duration,
 }

@@ -37,7 +37,7 @@ pub(crate) async fn work(config: WorkerConfig) -> Result<(), WorkerError> {
     }
     let _heartbeat = Attached(tokio::spawn(send_heartbeats(link.client.clone(), caller)));
 
-    let compute = Compute::start(config.load, config.handicap)?;
+    let compute = Compute::start(config.load, config.delay)?;
     let facts = match compute.load(assignment.clone()).await {
         Err(WorkerError::Data(error)) => {
             let problem = Description::Problem(error.to_string());

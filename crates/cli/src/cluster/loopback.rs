@@ -44,7 +44,7 @@ async fn serve(
             load: load.clone(),
             state: None,
             connect_timeout: CONNECT_TIMEOUT,
-            handicap: 1.0,
+            delay: Duration::ZERO,
         };
         workers.spawn(ddiht_worker::run(config, std::future::pending()));
     }

@@ -15,7 +15,7 @@ use crate::{
 };
 
 use super::{
-    Batch, Combine, Next, Pace,
+    Arrived, Batch, Combine, Next, Pace,
     certificate::{certify, dual_bound, support_to_certify},
     exact::evidence,
     exchange::Mismatch,
@@ -122,14 +122,14 @@ impl Averaging {
                 Ok(self.after_last_score(why, tally))
             }
             Stage::Flushing { left, why } => {
-                for (_, reply) in &batch {
-                    let Reply::Ascend(part) = reply else { return Err(Mismatch) };
+                for arrived in &batch {
+                    let Reply::Ascend(part) = &arrived.reply else { return Err(Mismatch) };
                     part.iter().for_each(|(j, v)| self.held[j] += f64::from(v));
                 }
                 Ok(self.flush(left, why, tally))
             }
             Stage::Certifying { support, why } => {
-                let replies = batch.into_iter().map(|(_, reply)| reply).collect();
+                let replies = batch.into_iter().map(|arrived| arrived.reply).collect();
                 let found = certify(tally.job(), &self.held, &support, &evidence(replies)?);
                 tally.offer_bound(found.bound);
                 Ok(Next::Done(if tally.gap_reached() { Stopped::Gap } else { why }))
@@ -162,7 +162,7 @@ impl Averaging {
     ) -> Result<Vec<(usize, Weights)>, Mismatch> {
         let only = tally.job().shards == 1;
         let mut models = Vec::new();
-        for (shard, reply) in batch {
+        for Arrived { shard, reply, .. } in batch {
             let Reply::Sdiht(local) = reply else { return Err(Mismatch) };
             for (model, loss) in self.versions.tell(shard, &local.losses)? {
                 tally.current = Some(tally.offer(&model, loss));
@@ -263,8 +263,8 @@ impl Averaging {
 /// The sums of the losses of `count` models, over all shards.
 fn losses(batch: Batch, count: usize) -> Result<Vec<f64>, Mismatch> {
     let mut sums = vec![0.0; count];
-    for (_, reply) in batch {
-        match reply {
+    for arrived in batch {
+        match arrived.reply {
             Reply::Losses(losses) if losses.len() == count => {
                 sums.iter_mut().zip(losses).for_each(|(sum, loss)| *sum += loss);
             }

@@ -94,11 +94,11 @@ impl Dual {
     }
 
     /// S2: the k changes of `w = theta u` that matter most to who was sent `mirror`, which follows.
-    pub(super) fn changes(&mut self, mirror: usize, caution: f32) -> ModelDelta {
+    pub(super) fn changes(&mut self, mirror: usize) -> ModelDelta {
         let (u, theta) = (&self.u, &self.theta);
         let target = |j: u32| quantised(theta[j as usize], u[j as usize]);
         let exact = |j: u32| theta[j as usize] * u[j as usize];
-        let mut delta = ModelDelta { caution, ..ModelDelta::default() };
+        let mut delta = ModelDelta::default();
         if self.intercept {
             let (weight, selector) = target(0);
             delta.push(0, weight, selector);

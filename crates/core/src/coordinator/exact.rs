@@ -2,7 +2,7 @@
 //! finish for the model.
 
 use crate::{
-    round::{Directive, Evidence, Probe, Reply, Weights},
+    round::{Directive, Evidence, ModelDelta, Probe, Reply, Weights},
     threshold::top_k,
 };
 
@@ -22,6 +22,11 @@ const CERTIFY_EVERY: u64 = 20;
 const LESS_CAUTION: f32 = 0.75;
 /// Rounds that only send before a certificate.
 const FLUSHES: usize = 4;
+/// Without a barrier a certificate is the only time when all wait for the slowest: it comes this many times
+/// less often.
+const SELDOM: u64 = 3;
+/// Passes of a shard that has missed many rounds, at most, as a multiple of the usual.
+const MOST_AT_ONCE: u64 = 8;
 /// Share of the time limit the dual phase may use before the finish has its turn.
 const DUAL_SHARE: f64 = 0.5;
 
@@ -49,13 +54,23 @@ enum Phase {
     Finishing(Box<Finish>),
 }
 
+/// A dual round of one shard.
+#[derive(Debug, Clone, Copy)]
+struct Turn {
+    shard: usize,
+    passes: u32,
+}
+
 /// The exact method, the coordinator's side.
 #[derive(Debug, Clone)]
 pub(super) struct Exact {
     dual: Dual,
     /// Whether all shards are always asked at once.
     together: bool,
+    /// Answers that close a dual round.
+    arrivals: usize,
     certify_every: u64,
+    flushes: usize,
     /// sigma' per shard, and the bound of the last certificate, which tells whether it is enough.
     caution: f32,
     last_bound: f64,
@@ -77,7 +92,18 @@ impl Exact {
         };
         Self {
             dual: Dual::new(tally.job(), mirrors),
-            certify_every: (CERTIFY_EVERY * shards as u64).div_ceil(arrivals as u64),
+            arrivals,
+            certify_every: match pace {
+                Pace::Barrier => CERTIFY_EVERY,
+                Pace::Arrivals { .. } => {
+                    (SELDOM * CERTIFY_EVERY * shards as u64).div_ceil(arrivals as u64)
+                }
+            },
+            flushes: match pace {
+                _ if shards == 1 => 0,
+                Pace::Barrier => FLUSHES,
+                Pace::Arrivals { .. } => 1,
+            },
             together: pace == Pace::Barrier,
             caution: if shards == 1 { 1.0 } else { LESS_CAUTION },
             last_bound: 0.0,
@@ -100,31 +126,32 @@ impl Exact {
         outstanding: usize,
         tally: &mut Tally,
     ) -> Result<Next, Mismatch> {
-        let (shards, replies): (Vec<usize>, Vec<Reply>) = batch.into_iter().unzip();
+        let turns: Vec<Turn> = batch.iter().map(|a| self.turn_of(a.shard, a.age, tally)).collect();
+        let replies: Vec<Reply> = batch.into_iter().map(|arrived| arrived.reply).collect();
         match std::mem::replace(&mut self.phase, Phase::Ascending) {
             Phase::Opening => {
                 let loss = slopes(replies)?.iter().map(|s| s.loss).sum();
                 self.empty_objective = tally.offer(&Weights::default(), loss);
                 // alpha = 0 is in the domain of every loss, and D(0) = 0.
                 tally.offer_bound(0.0);
-                Ok(self.ascend(&all_shards(tally), tally))
+                Ok(self.ascend(&self.all_turns(tally), tally))
             }
             Phase::Ascending => {
                 self.take_updates(&replies)?;
                 tally.main_rounds += 1;
                 let due = tally.main_rounds.is_multiple_of(self.certify_every);
                 if !due && !self.dual_limit_reached(tally) {
-                    return Ok(self.ascend(&shards, tally));
+                    return Ok(self.ascend(&turns, tally));
                 }
                 if outstanding > 0 {
                     self.phase = Phase::Draining;
                     return Ok(Next::Drain);
                 }
-                Ok(self.flush(flushes(tally), tally))
+                Ok(self.flush(self.flushes, tally))
             }
             Phase::Draining => {
                 self.take_updates(&replies)?;
-                Ok(self.flush(flushes(tally), tally))
+                Ok(self.flush(self.flushes, tally))
             }
             Phase::Flushing { left } => {
                 self.take_updates(&replies)?;
@@ -164,6 +191,10 @@ impl Exact {
         }
     }
 
+    fn all_turns(&self, tally: &Tally) -> Vec<Turn> {
+        (0..tally.job().shards).map(|shard| self.turn_of(shard, 0, tally)).collect()
+    }
+
     fn take_updates(&mut self, replies: &[Reply]) -> Result<(), Mismatch> {
         for reply in replies {
             let Reply::Ascend(update) = reply else {
@@ -174,17 +205,27 @@ impl Exact {
         Ok(())
     }
 
+    /// What a shard is asked next whose last answer was `age` rounds old: one that answers seldom does as
+    /// many passes as the others do in the meantime.
+    fn turn_of(&self, shard: usize, age: u64, tally: &Tally) -> Turn {
+        let job = tally.job();
+        let missed = (age * self.arrivals as u64 / job.shards as u64).clamp(1, MOST_AT_ONCE);
+        Turn { shard, passes: job.passes as u32 * missed as u32 }
+    }
+
     /// The next dual round of these shards.
-    fn ascend(&mut self, shards: &[usize], tally: &mut Tally) -> Next {
-        let share = shards.len() as f64 / tally.job().shards as f64;
+    fn ascend(&mut self, turns: &[Turn], tally: &mut Tally) -> Next {
+        let share = turns.len() as f64 / tally.job().shards as f64;
         tally.support_changed = self.dual.advance(share);
         self.phase = Phase::Ascending;
-        if self.together {
-            return Next::All(Directive::Ascend(self.dual.changes(0, self.caution)));
+        let caution = self.caution;
+        let mut own = |mirror: usize, passes: u32| {
+            Directive::Ascend(ModelDelta { caution, passes, ..self.dual.changes(mirror) })
+        };
+        match turns.first() {
+            Some(turn) if self.together => Next::All(own(0, turn.passes)),
+            _ => Next::Each(turns.iter().map(|t| (t.shard, own(t.shard, t.passes))).collect()),
         }
-        let mut own =
-            |&shard: &usize| (shard, Directive::Ascend(self.dual.changes(shard, self.caution)));
-        Next::Each(shards.iter().map(&mut own).collect())
     }
 
     /// What shards have not sent yet counts against the bound (M7): they may send some more first.
@@ -226,7 +267,7 @@ impl Exact {
             None
         };
         match ended {
-            None => self.ascend(&all_shards(tally), tally),
+            None => self.ascend(&self.all_turns(tally), tally),
             Some(why) => {
                 self.dual_ended = Some(why);
                 self.finish(tally)
@@ -267,20 +308,11 @@ impl Exact {
         }
         match self.dual_ended {
             // Time is left and nothing else may end the run: go on raising the bound.
-            Some(Stopped::Time) => self.ascend(&all_shards(tally), tally),
+            Some(Stopped::Time) => self.ascend(&self.all_turns(tally), tally),
             Some(why) => Next::Done(why),
             None => Next::Done(Stopped::Stalled),
         }
     }
-}
-
-/// Rounds that only send before a certificate; one shard alone sends all of `u` in every round.
-fn flushes(tally: &Tally) -> usize {
-    if tally.job().shards == 1 { 0 } else { FLUSHES }
-}
-
-fn all_shards(tally: &Tally) -> Vec<usize> {
-    (0..tally.job().shards).collect()
 }
 
 pub(super) fn evidence(replies: Vec<Reply>) -> Result<Vec<Evidence>, Mismatch> {

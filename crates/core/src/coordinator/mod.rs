@@ -119,8 +119,16 @@ pub enum CoordinatorError {
     },
 }
 
+/// An answer that counts in the round being closed.
+struct Arrived {
+    shard: usize,
+    /// Rounds that have passed since it was asked for.
+    age: u64,
+    reply: Reply,
+}
+
 /// Answers that close a round, in the order of shard numbers.
-type Batch = Vec<(usize, Reply)>;
+type Batch = Vec<Arrived>;
 
 /// What a method wants next.
 enum Next {
@@ -227,12 +235,10 @@ impl Coordinator {
 
     fn close_round(&mut self) {
         let round = self.tally.rounds + 1;
-        for age in self.seats.ages(round) {
-            self.tally.staleness.add(age);
-        }
-        let batch = self.seats.empty();
+        let batch = self.seats.empty(round);
+        batch.iter().for_each(|arrived| self.tally.staleness.add(arrived.age));
         if self.open != "flush" {
-            let visited: f64 = batch.iter().map(|(_, r)| r.visited(self.tally.job())).sum();
+            let visited: f64 = batch.iter().map(|a| a.reply.visited(self.tally.job())).sum();
             self.tally.visited += visited;
         }
         self.tally.rounds = round;
@@ -302,7 +308,7 @@ impl Coordinator {
     fn close_run(&mut self, batch: Batch, why: Stopped) {
         let measures: Vec<Measures> = batch
             .into_iter()
-            .filter_map(|(_, reply)| match reply {
+            .filter_map(|arrived| match arrived.reply {
                 Reply::Measures(measures) => Some(measures),
                 _ => None,
             })

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::round::Reply;
 
-use super::Batch;
+use super::{Arrived, Batch};
 
 /// When the answers at hand close a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,19 +94,13 @@ impl Seats {
         }
     }
 
-    /// For every answer at hand, the rounds that have passed since it was asked for.
-    pub(super) fn ages(&self, round: u64) -> impl Iterator<Item = u64> + '_ {
-        let answered = self.seats.iter().filter(|seat| seat.reply.is_some());
-        answered.filter_map(move |seat| Some(round - seat.asked?))
-    }
-
-    /// The answers at hand, by shard; their seats are free.
-    pub(super) fn empty(&mut self) -> Batch {
+    /// The answers at hand, by shard, as `round` is closed; their seats are free.
+    pub(super) fn empty(&mut self, round: u64) -> Batch {
         let mut batch = Batch::new();
         for (shard, seat) in self.seats.iter_mut().enumerate() {
             if let Some(reply) = seat.reply.take() {
-                seat.asked = None;
-                batch.push((shard, reply));
+                let asked = seat.asked.take().unwrap_or(round);
+                batch.push(Arrived { shard, age: round - asked, reply });
             }
         }
         batch

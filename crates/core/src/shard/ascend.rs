@@ -38,7 +38,7 @@ impl Shard {
         self.follow(delta);
         self.focus();
         let before = self.beta.clone();
-        self.run_passes(round, f64::from(delta.caution));
+        self.run_passes(round, delta);
         self.commit(&before);
         self.largest_unsent()
     }
@@ -71,7 +71,7 @@ impl Shard {
         self.view.restrict(&self.design, &self.facts.counts, &columns);
     }
 
-    fn run_passes(&mut self, round: u64, caution: f64) {
+    fn run_passes(&mut self, round: u64, delta: &ModelDelta) {
         let mut cells = vec![Cell::default(); self.view.len()];
         for &j in &self.active {
             cells[self.view.position(j)] = Cell {
@@ -84,11 +84,12 @@ impl Shard {
             intercept: self.job.intercept,
             y: &self.y,
             weights: self.weights.as_deref(),
-            step: caution * self.job.shards as f64 * self.scale(),
+            step: f64::from(delta.caution) * self.job.shards as f64 * self.scale(),
         };
         let mut order: Vec<u32> = (0..self.beta.len() as u32).collect();
-        for local in 0..self.job.passes as u64 {
-            let turn = round * self.job.passes as u64 + local;
+        for local in 0..u64::from(delta.passes) {
+            // No two passes of a run draw from one generator, however many a round has.
+            let turn = round << 16 | local;
             rng::shuffle(&mut order, self.job.seed, self.number, turn);
             with_loss!(self.job.loss, l => pass.run(l, &order, &mut cells, &mut self.beta));
         }

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""Measures a cluster on loopback: real processes, one command a part.
+
+    benchmarks/cluster.py quality    exact with 8 workers against 1: objective, gap, payload (reuters, imdb, ng20)
+    benchmarks/cluster.py straggler  one of 8 workers 10 times as slow: time to the bound, with and without a barrier
+    benchmarks/cluster.py overhead   wall time over gRPC against in memory, 8 workers on large generated data
+    benchmarks/cluster.py many       64 workers: does it finish, and how much memory does the server take
+    benchmarks/cluster.py socket     the summary's bytes against the bytes that cross the sockets
+
+Needs target/release/ddiht (or --binary), and for real data sets the directory named by DDIHT_DATA. Standard library only.
+"""
+import argparse, json, os, socket, statistics, subprocess, sys, tempfile, threading, time
+
+DATA = os.environ.get("DDIHT_DATA", "data")
+SETS = {
+    "reuters": ["reuters21578_acq_train.svm.xz"],
+    "imdb": ["imdb_bow_train.svm.xz", "--positive", ">=7", "--normalize", "l2"],
+    "ng20": ["ng20_bin_bigram_train.svm.xz"],
+}
+JOB = ["-k", "1000", "--lambda", "1e-4", "--no-intercept", "--quiet"]
+WORK = tempfile.mkdtemp(prefix="ddiht-cluster-")
+
+
+def options(name):
+    file, *rest = SETS[name]
+    return os.path.join(DATA, file), rest
+
+
+def train(data, *more):
+    out = subprocess.run([BINARY, "train", data, *JOB, *map(str, more), "--json"], capture_output=True, text=True, check=True)
+    return json.loads(out.stdout)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Cluster:
+    """A server and workers; `via` maps the server's port to the one that workers use."""
+
+    def __init__(self, data, workers, more, slow=None, via=None):
+        port = free_port()
+        self.history = os.path.join(WORK, "history.jsonl")
+        self.server = subprocess.Popen(
+            [BINARY, "server", "--listen", f"127.0.0.1:{port}", "--workers", str(workers), "--data", data, *JOB, *map(str, more),
+             "--json", "--history", self.history], stdout=subprocess.PIPE, text=True)
+        self.port = via(port) if via else port
+        self.workers = [
+            subprocess.Popen([BINARY, "worker", "--server", f"127.0.0.1:{self.port}", "--quiet",
+                              *(["--delay", slow] if slow and i == 0 else [])])
+            for i in range(workers)]
+        self.peak = 0
+
+    def watch_memory(self):
+        while self.server.poll() is None:
+            try:
+                for line in open(f"/proc/{self.server.pid}/status"):
+                    if line.startswith("VmHWM"):
+                        self.peak = max(self.peak, int(line.split()[1]) * 1024)
+            except OSError:
+                pass
+            time.sleep(0.05)
+
+    def finish(self):
+        watcher = threading.Thread(target=self.watch_memory)
+        watcher.start()
+        text, _ = self.server.communicate()
+        codes = [w.wait() for w in self.workers]
+        watcher.join()
+        if self.server.returncode or any(codes):
+            sys.exit(f"the cluster failed: server {self.server.returncode}, workers {codes}")
+        return json.loads(text), [json.loads(line) for line in open(self.history)]
+
+
+def quality():
+    print("data      workers  objective   bound       gap      up/round  down/round  seconds")
+    for name in SETS:
+        data, rest = options(name)
+        for workers in (1, 8):
+            more = [*rest, "--gap", "1e-4", "--rounds", 120]
+            s = train(data, *more) if workers == 1 else Cluster(data, workers, more).finish()[0]
+            up, down = (s["bytes"][w] / s["rounds"] / workers for w in ("up", "down"))
+            print(f"{name:9} {workers:7}  {s['objective']:.7f}  {s['dual_bound']:.7f}  {s['gap']:.4%}  {up:8.0f}  {down:10.0f}  "
+                  f"{s['seconds']['train']:7.1f}", flush=True)
+
+
+def straggler():
+    data, rest = options("imdb")
+    rounds = 60
+    common = [*rest, "--gap", 0]
+    _, calm = Cluster(data, 8, [*common, "--rounds", rounds]).finish()
+    usual = statistics.median(t for r in calm if r["step"] == "dual" for t in r["worker_seconds"])
+    slow = f"{9000 * usual:.0f}ms"
+    print(f"a dual round takes a worker {1000 * usual:.0f} ms; one worker's answers come {slow} later", flush=True)
+    _, sync = Cluster(data, 8, [*common, "--rounds", rounds], slow=slow).finish()
+    dual = [r for r in sync if r["step"] in ("dual", "flush", "certify")]
+    bound = max(r["dual_bound"] for r in dual)
+    t_sync = next(r["seconds"] for r in sync if r["dual_bound"] >= bound)
+    print(f"exact, barrier: bound {bound:.6f} after {rounds} dual rounds in {t_sync:.1f} s", flush=True)
+    _, free = Cluster(data, 8, [*common, "--rounds", 20 * rounds, "--async", 4, "--time", f"{8 * t_sync:.0f}s"], slow=slow).finish()
+    t_async = next((r["seconds"] for r in free if r["dual_bound"] is not None and r["dual_bound"] >= bound), None)
+    print("exact, --async 4: never reached" if t_async is None else
+          f"exact, --async 4: the same bound in {t_async:.1f} s, {t_async / t_sync:.2f} of that", flush=True)
+    for name, more in (("barrier", []), ("--async 4", ["--async", 4])):
+        s, h = Cluster(data, 8, [*common, "--aggregate", "average", "--rounds", 40 if not more else 80, *more], slow=slow).finish()
+        print(f"average, {name}: P {s['objective']:.5f} in {s['seconds']['train']:.1f} s, staleness {s['staleness']}", flush=True)
+
+
+def overhead():
+    data = os.path.join(WORK, "text.svm")
+    subprocess.run([BINARY, "synth", "text", "-o", data, "--rows", "200000"], check=True)
+    ratios = []
+    for _ in range(3):
+        seconds, rounds = {}, {}
+        for transport in ("memory", "grpc"):
+            s = train(data, "--gap", 0, "--rounds", 20, "--workers", 8, "--transport", transport)
+            seconds[transport], rounds[transport] = s["seconds"]["train"], s["rounds"]
+        ratios.append(seconds["grpc"] / seconds["memory"])
+        print(f"memory {seconds['memory']:.2f} s, gRPC {seconds['grpc']:.2f} s, {rounds['grpc']} rounds of "
+              f"{1000 * seconds['memory'] / rounds['memory']:.0f} ms: ratio {ratios[-1]:.3f}", flush=True)
+    print(f"median ratio {statistics.median(ratios):.3f}")
+
+
+def many():
+    for name in ("reuters", "ng20"):
+        data, rest = options(name)
+        c = Cluster(data, 64, [*rest, "--gap", 0, "--rounds", 20])
+        s, _ = c.finish()
+        allowed = 100e6 + 24 * s["features"]
+        print(f"{name}: 64 workers, P {s['objective']:.6f}, {s['rounds']} rounds in {s['seconds']['train']:.0f} s; server peak {c.peak / 1e6:.0f} MB, "
+              f"at most {allowed / 1e6:.0f} MB + 12 bytes for each non-zero of the parts", flush=True)
+
+
+class Proxy:
+    """Passes connections on and counts what crosses."""
+
+    def __init__(self, port):
+        self.to, self.up, self.down = port, 0, 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            near, _ = self.listener.accept()
+            while True:
+                try:
+                    far = socket.create_connection(("127.0.0.1", self.to))
+                    break
+                except OSError:
+                    time.sleep(0.05)
+            for a, b, way in ((near, far, "up"), (far, near, "down")):
+                a.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                threading.Thread(target=self.pump, args=(a, b, way), daemon=True).start()
+
+    def pump(self, a, b, way):
+        while chunk := a.recv(1 << 16):
+            setattr(self, way, getattr(self, way) + len(chunk))
+            b.sendall(chunk)
+        try:
+            b.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+
+def socket_bytes():
+    data, rest = options("reuters")
+    proxy = []
+
+    def via(port):
+        proxy.append(Proxy(port))
+        return proxy[0].port
+
+    s, _ = Cluster(data, 8, [*rest, "--gap", 0, "--rounds", 60], via=via).finish()
+    for way in ("up", "down"):
+        counted, crossed = s["bytes"][way], getattr(proxy[0], way)
+        print(f"{way}: summary {counted}, socket {crossed}, {crossed / counted - 1:+.2%}; "
+              f"{(crossed - counted) / s['rounds'] / 8:.0f} bytes a message of framing, headers and heartbeats")
+
+
+PARTS = {"quality": quality, "straggler": straggler, "overhead": overhead, "many": many, "socket": socket_bytes}
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("part", choices=PARTS)
+parser.add_argument("--binary", default="target/release/ddiht")
+args = parser.parse_args()
+BINARY = args.binary
+PARTS[args.part]()
