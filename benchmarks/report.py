@@ -5,9 +5,9 @@
     python3 benchmarks/report.py --out DIR                  # a tenth of the report's rows
     python3 benchmarks/report.py --out DIR --rows 480000    # its full size
 
-Data are `ddiht synth text` with the report's 47,236 features. DIR receives one history and one summary a
-run, the pictures, `raw.csv` and `summary.md`. The Python standard library is enough. Exit code 1 means
-that `exact` did not end lowest.
+Data are `ddiht synth text` with the report's 47,236 features. DIR receives one history a run, the
+pictures, `raw.csv`, `summary.md`, `selected.jsonl` and `commands.txt`. The Python standard library is
+enough. Exit code 1 means that `exact` did not end lowest.
 """
 
 import argparse
@@ -215,6 +215,14 @@ def settled(selected):
     return last, since + 1, len(set(selected))
 
 
+def write_selected(bench):
+    """`selected.jsonl`: the worker that `min` chose in each round, which histories do not tell."""
+    chosen = [{"run": run.name, "selected": run.summary["selected"]}
+              for run in bench.runs.values() if run.summary["selected"]]
+    text = "".join(json.dumps(one, separators=(",", ":")) + "\n" for one in chosen)
+    (bench.out / "selected.jsonl").write_text(text, encoding="utf-8")
+
+
 def write_tables(bench):
     """`raw.csv` with full precision, and `summary.md`."""
     columns = ["run", "k", "options", "rounds", "P best", "P last", "P objective field", "bound", "gap",
@@ -252,7 +260,7 @@ def write_tables(bench):
 
 
 def pack(bench):
-    """Histories without the seconds of single workers, compressed; summaries as one file."""
+    """Histories without the seconds of single workers, compressed."""
     for run in bench.runs.values():
         for line in run.lines:
             del line["worker_seconds"]
@@ -260,8 +268,6 @@ def pack(bench):
         # No time stamp inside: the same run gives the same file.
         (bench.out / f"{run.name}.jsonl.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
         (bench.out / f"{run.name}.jsonl").unlink()
-    summaries = [json.dumps({"run": run.name, **run.summary}) for run in bench.runs.values()]
-    (bench.out / "summaries.jsonl").write_text("\n".join(summaries) + "\n", encoding="utf-8")
 
 
 def parse_arguments():
@@ -302,6 +308,7 @@ def main():
             if arguments.figures != "2-3":
                 variants(bench, k, arguments.repeats if k == 10000 and step is None else 1, step)
     write_tables(bench)
+    write_selected(bench)
     if not arguments.keep:
         pack(bench)
         bench.data.unlink()
