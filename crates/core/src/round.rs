@@ -164,8 +164,6 @@ pub struct ModelDelta {
     pub theta: Vec<u8>,
     /// sigma' per shard: how much a shard allows for what the others do meanwhile (M5).
     pub caution: f32,
-    /// Coordinate passes over the shard.
-    pub passes: u32,
 }
 
 impl ModelDelta {

@@ -239,18 +239,18 @@ impl<O: Observer> Desk<O> {
         let Stage::Training(rounds) = &self.stage else { return };
         let tally = rounds.tally().clone();
         match Trained::conclude(&self.config.request, &rounds.launch, tally, why) {
-            Ok(trained) => self.end(Ok(trained), Ending::Finished),
+            Ok(trained) => self.end(Ok(trained), &Ending::Finished),
             Err(error) => self.fail(error.into()),
         }
     }
 
     fn fail(&mut self, error: ServerError) {
         let sentence = error.to_string();
-        self.end(Err(error), Ending::Failed(sentence));
+        self.end(Err(error), &Ending::Failed(sentence));
     }
 
     /// The run is over: everybody who waits is told so, and whoever asks from now on.
-    fn end(&mut self, outcome: Result<Trained, ServerError>, ending: Ending) {
+    fn end(&mut self, outcome: Result<Trained, ServerError>, ending: &Ending) {
         let over = Stage::Over { rounds: None, ending: ending.clone(), since: Instant::now() };
         let kept = match std::mem::replace(&mut self.stage, over) {
             Stage::Enrolling { waiting } => {
@@ -260,7 +260,7 @@ impl<O: Observer> Desk<O> {
                 None
             }
             Stage::Training(mut rounds) => {
-                rounds.tell_the_end(&ending);
+                rounds.tell_the_end(ending);
                 Some(rounds)
             }
             Stage::Over { rounds, .. } => rounds,

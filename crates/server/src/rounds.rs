@@ -132,6 +132,7 @@ impl Rounds {
     }
 }
 
+#[derive(Clone, Copy)]
 enum Way {
     Up,
     Down,

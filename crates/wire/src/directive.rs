@@ -28,9 +28,6 @@ struct Named {
     columns: Vec<u32>,
 }
 
-/// Coordinate passes of one round: shards number them in 16 bits.
-const MOST_PASSES: u64 = u16::MAX as u64;
-
 /// The server's side of a session: makes questions into messages.
 #[derive(Debug, Default)]
 pub struct DirectiveEncoder {
@@ -58,7 +55,6 @@ impl DirectiveEncoder {
                 weights: delta.weights.clone(),
                 theta: delta.theta.clone(),
                 caution: delta.caution,
-                passes: delta.passes,
             }),
             Directive::Certify { support } => Next::Certify(pb::Certify { gaps: to_gaps(support) }),
             Directive::Gradient(probe) => Next::Gradient(self.probe(round, probe)),
@@ -165,9 +161,8 @@ impl DirectiveDecoder {
             let value = f64::from(message.caution);
             return Err(WireError::NotPositive { field: "ascend.caution", value });
         }
-        let passes = ranged("ascend.passes", message.passes.into(), 1, MOST_PASSES)? as u32;
         let (weights, theta, caution) = (message.weights, message.theta, message.caution);
-        Ok(ModelDelta { indices, weights, theta, caution, passes })
+        Ok(ModelDelta { indices, weights, theta, caution })
     }
 
     fn probe(&mut self, round: u64, message: pb::Probe) -> Result<Probe, WireError> {

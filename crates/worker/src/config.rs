@@ -9,7 +9,9 @@ use ddiht_core::{
 
 /// How a worker comes by the rows of the shard it is assigned.
 #[derive(Clone)]
-pub struct Loader(Arc<dyn Fn(&Assignment) -> Result<RawData, DataError> + Send + Sync>);
+pub struct Loader(Arc<Load>);
+
+type Load = dyn Fn(&Assignment) -> Result<RawData, DataError> + Send + Sync;
 
 impl Loader {
     /// By any means.

@@ -30,8 +30,6 @@ pub(super) struct Dual {
     active: Vec<u32>,
     /// What the shards were sent: one copy where all get the same, else one for each.
     mirrors: Vec<Mirror>,
-    /// Rounds so far; with some of the shards' answers, that share of a round.
-    turn: f64,
     top: TopK,
     support: Vec<u32>,
 }
@@ -50,24 +48,22 @@ impl Dual {
             theta,
             active: Vec::new(),
             mirrors: vec![Mirror::default(); mirrors],
-            turn: 0.0,
             top: TopK::new(),
             support: Vec::new(),
         }
     }
 
-    /// S1: moves theta, by as much as the `share` of the shards that have answered. Returns the number of
-    /// columns that were not among the k largest before.
-    pub(super) fn advance(&mut self, share: f64) -> usize {
+    /// S1: moves theta in the dual round `turn`, from 0, by as much as the `share` of the shards that have
+    /// answered. Returns the number of columns that were not among the k largest before.
+    pub(super) fn advance(&mut self, share: f64, turn: f64) -> usize {
         let mut support = Vec::new();
         let u = &self.u;
         self.top.select(u.len(), self.k, |j| u[j].abs(), &mut support);
         let entered = count_new(&self.support, &support);
         if !support.is_empty() {
-            let first = self.turn == 0.0;
-            let gamma = if first { 1.0 } else { share * 2.0 / (self.turn + 2.0) };
-            self.move_theta(gamma, &support);
-            self.turn += share;
+            // Nothing is known in round 0, so round 1 is the first that counts.
+            let gamma = if self.active.is_empty() { 1.0 } else { share * 2.0 / (turn + 1.0) };
+            self.move_theta(gamma.min(1.0), &support);
         }
         self.support = support;
         entered

@@ -25,8 +25,9 @@ const FLUSHES: usize = 4;
 /// Without a barrier a certificate is the only time when all wait for the slowest: it comes this many times
 /// less often.
 const SELDOM: u64 = 3;
-/// Passes of a shard that has missed many rounds, at most, as a multiple of the usual.
-const MOST_AT_ONCE: u64 = 8;
+/// sigma' of a shard that answers seldom is at least this: at 1 the dual phase of 8 shards of imdb, one of
+/// them slow, falls back at first, and below it diverges.
+const LEAST_CAUTION: f32 = 1.5;
 /// Share of the time limit the dual phase may use before the finish has its turn.
 const DUAL_SHARE: f64 = 0.5;
 
@@ -58,7 +59,8 @@ enum Phase {
 #[derive(Debug, Clone, Copy)]
 struct Turn {
     shard: usize,
-    passes: u32,
+    /// See [`ModelDelta::caution`].
+    caution: f32,
 }
 
 /// The exact method, the coordinator's side.
@@ -74,6 +76,8 @@ pub(super) struct Exact {
     /// sigma' per shard, and the bound of the last certificate, which tells whether it is enough.
     caution: f32,
     last_bound: f64,
+    /// Dual rounds of each shard.
+    turns: Vec<u64>,
     phase: Phase,
     /// Why the dual phase ended, once it has.
     dual_ended: Option<Stopped>,
@@ -107,6 +111,7 @@ impl Exact {
             together: pace == Pace::Barrier,
             caution: if shards == 1 { 1.0 } else { LESS_CAUTION },
             last_bound: 0.0,
+            turns: vec![0; shards],
             phase: Phase::Opening,
             dual_ended: None,
             finished_once: false,
@@ -205,26 +210,30 @@ impl Exact {
         Ok(())
     }
 
-    /// What a shard is asked next whose last answer was `age` rounds old: one that answers seldom does as
-    /// many passes as the others do in the meantime.
+    /// What a shard is asked next whose last answer was `age` rounds old. While it is away the others come to
+    /// rest, so it need not allow for all of them moving at once when it is back: it may step further.
     fn turn_of(&self, shard: usize, age: u64, tally: &Tally) -> Turn {
-        let job = tally.job();
-        let missed = (age * self.arrivals as u64 / job.shards as u64).clamp(1, MOST_AT_ONCE);
-        Turn { shard, passes: job.passes as u32 * missed as u32 }
+        let shards = tally.job().shards;
+        let missed = (age * self.arrivals as u64 / shards as u64).max(1);
+        let least = (LEAST_CAUTION / shards as f32).min(self.caution);
+        Turn { shard, caution: (self.caution / missed as f32).max(least) }
     }
 
     /// The next dual round of these shards.
     fn ascend(&mut self, turns: &[Turn], tally: &mut Tally) -> Next {
         let share = turns.len() as f64 / tally.job().shards as f64;
-        tally.support_changed = self.dual.advance(share);
+        turns.iter().for_each(|turn| self.turns[turn.shard] += 1);
+        // Selectors settle as fast as the shard that has had the fewest rounds.
+        let slowest = self.turns.iter().copied().min().unwrap_or(1);
+        tally.support_changed = self.dual.advance(share, slowest.saturating_sub(1) as f64);
         self.phase = Phase::Ascending;
-        let caution = self.caution;
-        let mut own = |mirror: usize, passes: u32| {
-            Directive::Ascend(ModelDelta { caution, passes, ..self.dual.changes(mirror) })
+        let mut own = |mirror: usize, turn: &Turn| {
+            let caution = turn.caution;
+            Directive::Ascend(ModelDelta { caution, ..self.dual.changes(mirror) })
         };
         match turns.first() {
-            Some(turn) if self.together => Next::All(own(0, turn.passes)),
-            _ => Next::Each(turns.iter().map(|t| (t.shard, own(t.shard, t.passes))).collect()),
+            Some(turn) if self.together => Next::All(own(0, turn)),
+            _ => Next::Each(turns.iter().map(|t| (t.shard, own(t.shard, t))).collect()),
         }
     }
 

@@ -87,9 +87,8 @@ impl Shard {
             step: f64::from(delta.caution) * self.job.shards as f64 * self.scale(),
         };
         let mut order: Vec<u32> = (0..self.beta.len() as u32).collect();
-        for local in 0..u64::from(delta.passes) {
-            // No two passes of a run draw from one generator, however many a round has.
-            let turn = round << 16 | local;
+        for local in 0..self.job.passes as u64 {
+            let turn = round * self.job.passes as u64 + local;
             rng::shuffle(&mut order, self.job.seed, self.number, turn);
             with_loss!(self.job.loss, l => pass.run(l, &order, &mut cells, &mut self.beta));
         }

@@ -123,7 +123,7 @@ proptest! {
         let answer = Some(pb::exchange_request::Answer::Ascent(ascent));
         let request = pb::ExchangeRequest { session: 1, shard: 0, round, compute_micros: 0, answer };
         take_answer(&request.encode_to_vec());
-        let ascend = pb::Ascend { gaps, theta: vec![1; values.len()], weights: values, caution: 1.0, passes: 1 };
+        let ascend = pb::Ascend { gaps, theta: vec![1; values.len()], weights: values, caution: 1.0 };
         let next = Some(pb::exchange_reply::Next::Ascend(ascend));
         take_question(&pb::ExchangeReply { round, next }.encode_to_vec());
     }

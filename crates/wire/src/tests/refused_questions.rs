@@ -15,7 +15,7 @@ fn decode(round: u64, next: Option<Next>) -> Result<Turn, crate::WireError> {
 
 fn ascend(gaps: &[u32], weights: &[f32], theta: &[u8]) -> Next {
     let (gaps, weights, theta) = (gaps.to_vec(), weights.to_vec(), theta.to_vec());
-    Next::Ascend(pb::Ascend { gaps, weights, theta, caution: 1.0, passes: 1 })
+    Next::Ascend(pb::Ascend { gaps, weights, theta, caution: 1.0 })
 }
 
 fn doubles(gaps: &[u32], values: &[f64]) -> pb::Weights {
@@ -61,7 +61,7 @@ fn changes_of_the_model_that_cannot_be() {
         assert_refused(decode(1, Some(next)), code, words);
     }
     for caution in [0.0, -1.0, f32::NAN, f32::INFINITY] {
-        let reckless = pb::Ascend { caution, passes: 1, ..pb::Ascend::default() };
+        let reckless = pb::Ascend { caution, ..pb::Ascend::default() };
         assert_refused(decode(1, Some(Next::Ascend(reckless))), Code::OutOfRange, "ascend.caution");
     }
 }

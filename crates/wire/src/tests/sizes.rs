@@ -53,7 +53,6 @@ fn rounds_keep_the_bar() {
         weights: vec![0.1; BUDGET + 1],
         theta: vec![200; BUDGET + 1],
         caution: 0.75,
-        passes: 2,
     };
     let probe = Probe { model: model(0.1), smoothing: Some(0.05) };
     let gradient = Directive::Gradient(probe);

@@ -65,7 +65,7 @@ fn delta() -> impl Strategy<Value = ModelDelta> {
     columns(K + 1).prop_flat_map(|indices| {
         let count = indices.len();
         (vec(single(), count), vec(any::<u8>(), count)).prop_map(move |(weights, theta)| {
-            ModelDelta { indices: indices.clone(), weights, theta, caution: 0.75, passes: 2 }
+            ModelDelta { indices: indices.clone(), weights, theta, caution: 0.75 }
         })
     })
 }
