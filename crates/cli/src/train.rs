@@ -34,7 +34,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
     plan::use_threads(args.job.threads)?;
     let raw = load(args)?;
     if args.transport == TransportName::Grpc {
-        return cluster::loopback::run(run, config, raw);
+        return cluster::loopback::run(&run, config, raw);
     }
     let set = TrainingSet::prepare(&config, raw)?;
     for remark in set.launch().remarks(args.job.k) {
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
     }
     let mut console = run.console()?;
     let trained = train(&config, set, &mut console);
-    run.conclude(trained?, console)
+    run.conclude(&trained?, console)
 }
 
 /// A run of the program: where its results go, and when it began.
@@ -74,7 +74,7 @@ impl<'a> Run<'a> {
     }
 
     /// Writes the model and prints the summary.
-    pub(crate) fn conclude(&self, trained: Trained, mut console: Console) -> Result<(), Failure> {
+    pub(crate) fn conclude(&self, trained: &Trained, mut console: Console) -> Result<(), Failure> {
         let args = self.args;
         console.finish();
         if let Some(path) = &args.model {
@@ -90,7 +90,7 @@ impl<'a> Run<'a> {
             train: train.as_secs_f64(),
             total: total.as_secs_f64(),
         };
-        print_summary(args, &Summary::new(&trained, seconds, on_test, console.traffic))
+        print_summary(args, &Summary::new(trained, seconds, on_test, console.traffic))
     }
 }
 

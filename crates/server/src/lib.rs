@@ -1,6 +1,6 @@
 //! The server of a cluster: workers join, describe their shards, and exchange rounds until there is a model.
 //!
-//! One thread, the [`desk`], owns the coordinator and all that is known of the workers; the gRPC services
+//! One thread, the desk, owns the coordinator and all that is known of the workers; the gRPC services
 //! translate calls into its requests and wait for its answers. The runtime's threads never compute.
 //!
 //! # Layout

@@ -17,15 +17,16 @@ use crate::{failure::Failure, progress::Console, train::Run};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Trains on `raw` and prints the summary.
-pub(crate) fn run(run: Run<'_>, config: ValidConfig, raw: RawData) -> Result<(), Failure> {
-    let load = hand_out(raw, config.get().workers);
+pub(crate) fn run(run: &Run<'_>, config: ValidConfig, raw: RawData) -> Result<(), Failure> {
+    let load = hand_out(&raw, config.get().workers);
+    drop(raw);
     let console = run.console()?;
     let stop = run.signals.clone().wait();
     let served = super::block_on(serve(config, load, stop, console))?;
     let (trained, console) = served?;
     match console {
-        Some(console) => run.conclude(trained, console),
-        None => run.conclude(trained, run.console()?),
+        Some(console) => run.conclude(&trained, console),
+        None => run.conclude(&trained, run.console()?),
     }
 }
 
@@ -66,12 +67,14 @@ async fn serve(
 }
 
 /// Row r of data that are here already goes to shard r mod M.
-fn hand_out(raw: RawData, shards: usize) -> Loader {
+fn hand_out(raw: &RawData, shards: usize) -> Loader {
     let part = |p: usize| {
         let part = RawData {
             x: raw.x.select(|r| r % shards == p),
             labels: raw.labels.iter().skip(p).step_by(shards).copied().collect(),
-            ..RawData { x: Default::default(), labels: Vec::new(), ..raw }
+            total_rows: raw.total_rows,
+            dropped: raw.dropped,
+            zero_based: raw.zero_based,
         };
         Mutex::new(Some(part))
     };

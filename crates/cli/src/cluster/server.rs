@@ -36,8 +36,8 @@ pub(crate) fn run(args: &ServerArgs) -> Result<(), Failure> {
         outcome.map(|trained| (trained, console))
     })?;
     match served? {
-        (trained, Some(console)) => run.conclude(trained, console),
-        (trained, None) => run.conclude(trained, run.console()?),
+        (trained, Some(console)) => run.conclude(&trained, console),
+        (trained, None) => run.conclude(&trained, run.console()?),
     }
 }
 
