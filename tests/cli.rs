@@ -277,6 +277,7 @@ fn the_summary_has_its_fields() {
         "rows",
         "seconds",
         "selected",
+        "staleness",
         "stopped",
         "test",
         "train",

@@ -19,6 +19,7 @@ use super::{
     certificate::{certify, dual_bound, support_to_certify},
     exact::evidence,
     exchange::Mismatch,
+    held::Held,
     tally::{Stopped, Tally},
     versions::Versions,
 };
@@ -57,7 +58,7 @@ pub(super) struct Averaging {
     versions: Versions,
     stage: Stage,
     /// What the shards have sent of `u`, at the end.
-    held: Vec<f64>,
+    held: Held,
 }
 
 impl Averaging {
@@ -72,7 +73,7 @@ impl Averaging {
             together: pace == Pace::Barrier,
             versions: Versions::new(job.shards, most),
             stage: Stage::Stepping,
-            held: Vec::new(),
+            held: Held::new(0),
         }
     }
 
@@ -124,7 +125,7 @@ impl Averaging {
             Stage::Flushing { left, why } => {
                 for arrived in &batch {
                     let Reply::Ascend(part) = &arrived.reply else { return Err(Mismatch) };
-                    part.iter().for_each(|(j, v)| self.held[j] += f64::from(v));
+                    self.held.add(part);
                 }
                 Ok(self.flush(left, why, tally))
             }
@@ -245,7 +246,7 @@ impl Averaging {
         if tally.job().shards == 1 || tally.interrupted {
             return Next::Done(if tally.gap_reached() { Stopped::Gap } else { why });
         }
-        self.held = vec![0.0; tally.job().cols];
+        self.held = Held::new(tally.job().cols);
         self.flush(FLUSHES, why, tally)
     }
 
@@ -254,7 +255,7 @@ impl Averaging {
             self.stage = Stage::Flushing { left: left - 1, why };
             return Next::All(Directive::Flush);
         }
-        let support = support_to_certify(&self.held, tally.job());
+        let support = support_to_certify(self.held.u(), tally.job());
         self.stage = Stage::Certifying { support: support.clone(), why };
         Next::All(Directive::Certify { support })
     }

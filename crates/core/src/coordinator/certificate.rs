@@ -5,6 +5,8 @@ use crate::{
     threshold::{sum_of_largest, top_k},
 };
 
+use super::held::Held;
+
 /// Relative slack for what the coordinator itself adds up: sums over shards and over k squares.
 const OWN_ROUNDING: f64 = 1e-12;
 
@@ -27,7 +29,7 @@ pub(super) struct Certificate {
 /// Bound and model from the evidence of all shards on `support`, with `held` what the coordinator has.
 pub(super) fn certify(
     job: &Job,
-    held: &[f64],
+    held: &Held,
     support: &[u32],
     evidence: &[Evidence],
 ) -> Certificate {
@@ -40,7 +42,8 @@ pub(super) fn certify(
         unsent += part.unsent;
         rounding += part.rounding;
     }
-    let largest_squares = largest_norm_sq(job, held, support, &u, unsent + rounding, rounding);
+    let outside = unsent + rounding + held.drift();
+    let largest_squares = largest_norm_sq(job, held.u(), support, &u, outside, rounding);
     Certificate {
         bound: dual_bound(job, &conjugate, largest_squares),
         model: keep_k(job, support, &u),

@@ -13,7 +13,7 @@ use crate::{
     threshold::TopK,
 };
 
-use super::mirror::Mirror;
+use super::{held::Held, mirror::Mirror};
 
 /// Selectors below this are dropped.
 const THETA_FLOOR: f64 = 0.01;
@@ -23,8 +23,7 @@ const THETA_FLOOR: f64 = 0.01;
 pub(super) struct Dual {
     k: usize,
     intercept: bool,
-    /// Sum of what the shards have sent of their `u`.
-    u: Vec<f64>,
+    held: Held,
     theta: Vec<f64>,
     /// Columns with `theta > 0`, ascending, the intercept excepted.
     active: Vec<u32>,
@@ -44,7 +43,7 @@ impl Dual {
         Self {
             k: job.k,
             intercept: job.intercept,
-            u: vec![0.0; job.cols],
+            held: Held::new(job.cols),
             theta,
             active: Vec::new(),
             mirrors: vec![Mirror::default(); mirrors],
@@ -57,7 +56,7 @@ impl Dual {
     /// answered. Returns the number of columns that were not among the k largest before.
     pub(super) fn advance(&mut self, share: f64, turn: f64) -> usize {
         let mut support = Vec::new();
-        let u = &self.u;
+        let u = self.held.u();
         self.top.select(u.len(), self.k, |j| u[j].abs(), &mut support);
         let entered = count_new(&self.support, &support);
         if !support.is_empty() {
@@ -91,7 +90,7 @@ impl Dual {
 
     /// S2: the k changes of `w = theta u` that matter most to who was sent `mirror`, which follows.
     pub(super) fn changes(&mut self, mirror: usize) -> ModelDelta {
-        let (u, theta) = (&self.u, &self.theta);
+        let (u, theta) = (self.held.u(), &self.theta);
         let target = |j: u32| quantised(theta[j as usize], u[j as usize]);
         let exact = |j: u32| theta[j as usize] * u[j as usize];
         let mut delta = ModelDelta::default();
@@ -110,14 +109,12 @@ impl Dual {
 
     /// S5: `u += ` what a shard sent.
     pub(super) fn absorb(&mut self, update: &Sparse<f32>) {
-        for (j, v) in update.iter() {
-            self.u[j] += f64::from(v);
-        }
+        self.held.add(update);
     }
 
     /// What the coordinator holds of `u`.
-    pub(super) fn u(&self) -> &[f64] {
-        &self.u
+    pub(super) fn held(&self) -> &Held {
+        &self.held
     }
 
     /// The columns with theta > 0 and their weights `theta u`.
@@ -125,7 +122,8 @@ impl Dual {
         let constant = self.intercept.then_some(0);
         let chosen = self.active.iter().copied();
         let indices: Vec<u32> = constant.into_iter().chain(chosen).collect();
-        let values = indices.iter().map(|&j| self.theta[j as usize] * self.u[j as usize]).collect();
+        let values =
+            indices.iter().map(|&j| self.theta[j as usize] * self.held.u()[j as usize]).collect();
         Sparse { indices, values }
     }
 }

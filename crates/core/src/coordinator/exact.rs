@@ -164,7 +164,7 @@ impl Exact {
             }
             Phase::Certifying { support } => {
                 let evidence: Vec<Evidence> = evidence(replies)?;
-                let found = certify(tally.job(), self.dual.u(), &support, &evidence);
+                let found = certify(tally.job(), self.dual.held(), &support, &evidence);
                 tally.offer_bound(found.bound);
                 // Shards that overshoot together make D fall, which the full sigma' = M rules out.
                 if found.bound <= self.last_bound {
@@ -247,7 +247,7 @@ impl Exact {
     }
 
     fn certify(&mut self, tally: &mut Tally) -> Next {
-        let support = support_to_certify(self.dual.u(), tally.job());
+        let support = support_to_certify(self.dual.held().u(), tally.job());
         self.phase = Phase::Certifying { support: support.clone() };
         Next::All(Directive::Certify { support })
     }
@@ -292,7 +292,7 @@ impl Exact {
         if self.score > self.empty_objective {
             model.values.fill(0.0);
         }
-        let wide = top_k(self.dual.u(), most);
+        let wide = top_k(self.dual.held().u(), most);
         let (finish, directive) = Finish::new(model, wide, tally);
         self.phase = Phase::Finishing(Box::new(finish));
         Next::All(directive)

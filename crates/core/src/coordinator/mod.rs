@@ -12,6 +12,7 @@ mod exact;
 mod exchange;
 mod finish;
 mod fit;
+mod held;
 pub mod lbfgs;
 mod mirror;
 mod outlook;
