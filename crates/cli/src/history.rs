@@ -53,7 +53,7 @@ impl History {
             nnz: tally.best().map_or(0, |best| best.model.nnz()),
             support_changed: tally.support_changed,
             staleness: tally.staleness.mean(),
-            step: tally.step,
+            step: tally.step.name(),
             bytes: costs.traffic,
             worker_seconds: costs.times.iter().map(Duration::as_secs_f64).collect(),
         };

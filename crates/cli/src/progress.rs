@@ -140,7 +140,7 @@ fn line(tally: &Tally) -> String {
     format!(
         "round {} {:<8}  P {}  bound {}  gap {}{eta}",
         tally.rounds,
-        tally.step,
+        tally.step.name(),
         number(objective.is_finite().then_some(objective)),
         number(tally.bound()),
         tally.gap().map_or_else(|| "-".to_owned(), percent),

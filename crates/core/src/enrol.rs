@@ -7,6 +7,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use wincode::{SchemaRead, SchemaWrite};
 
 use crate::{
     config::ValidConfig,
@@ -60,7 +61,7 @@ pub struct ShardFacts {
 }
 
 /// What every shard must know before the first round.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, SchemaRead, SchemaWrite)]
 pub struct Launch {
     /// The job.
     pub job: Job,

@@ -4,11 +4,12 @@
 //! width they are exchanged with, so a run in one process computes the same as one over a network.
 
 use serde::{Deserialize, Serialize};
+use wincode::{SchemaRead, SchemaWrite};
 
 use crate::measures::Measures;
 
 /// Entries of a sparse vector: ascending columns and a value for each.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, SchemaRead, SchemaWrite)]
 pub struct Sparse<T> {
     /// Columns, strictly ascending.
     pub indices: Vec<u32>,
@@ -59,7 +60,7 @@ impl Weights {
 }
 
 /// The job as every shard must know it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, SchemaRead, SchemaWrite)]
 pub struct Job {
     /// The loss.
     pub loss: crate::loss::LossKind,
@@ -88,7 +89,7 @@ pub struct Job {
 }
 
 /// A question to all shards.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, SchemaRead, SchemaWrite)]
 pub enum Directive {
     /// Changes of the shared model, then one dual round on its support (M5).
     Ascend(ModelDelta),
@@ -110,6 +111,8 @@ pub enum Directive {
     Survey {
         /// The columns, ascending.
         columns: Vec<u32>,
+        /// That model, for a shard that has not been asked to nominate at it.
+        at: Option<Probe>,
     },
     /// What is still unsent of `u`, without a step: before a bound it makes the evidence tighter.
     Flush,
@@ -138,23 +141,64 @@ impl Directive {
         matches!(self, Self::Ascend(_) | Self::Sdiht { .. } | Self::Score { .. })
     }
 
-    /// What kind of round it opens, in a word.
-    pub fn name(&self) -> &'static str {
+    /// What kind of round it opens.
+    pub fn kind(&self) -> RoundKind {
         match self {
-            Self::Ascend(_) | Self::Sdiht { .. } => "dual",
+            Self::Ascend(_) | Self::Sdiht { .. } => RoundKind::Dual,
+            Self::Flush => RoundKind::Flush,
+            Self::Certify { .. } => RoundKind::Certify,
+            Self::Score { .. } => RoundKind::Score,
+            Self::Measure { .. } => RoundKind::Measure,
+            Self::Gradient(_) => RoundKind::Gradient,
+            Self::Nominate { .. } => RoundKind::Nominate,
+            Self::Survey { .. } => RoundKind::Survey,
+        }
+    }
+}
+
+/// What a round is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, SchemaRead, SchemaWrite)]
+pub enum RoundKind {
+    /// There has been none yet.
+    #[default]
+    Start,
+    /// A step of the method.
+    Dual,
+    /// Sends what is unsent.
+    Flush,
+    /// Evidence for a bound.
+    Certify,
+    /// Losses of candidates.
+    Score,
+    /// The last one.
+    Measure,
+    /// Loss and gradient of a refit.
+    Gradient,
+    /// Candidates for exchange.
+    Nominate,
+    /// Gradient and curvature of candidates.
+    Survey,
+}
+
+impl RoundKind {
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Dual => "dual",
             Self::Flush => "flush",
-            Self::Certify { .. } => "certify",
-            Self::Score { .. } => "score",
-            Self::Measure { .. } => "measure",
-            Self::Gradient(_) => "gradient",
-            Self::Nominate { .. } => "nominate",
-            Self::Survey { .. } => "survey",
+            Self::Certify => "certify",
+            Self::Score => "score",
+            Self::Measure => "measure",
+            Self::Gradient => "gradient",
+            Self::Nominate => "nominate",
+            Self::Survey => "survey",
         }
     }
 }
 
 /// Changed entries of the model that the dual phase follows.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, SchemaRead, SchemaWrite)]
 pub struct ModelDelta {
     /// Changed columns, ascending.
     pub indices: Vec<u32>,
@@ -164,6 +208,8 @@ pub struct ModelDelta {
     pub theta: Vec<u8>,
     /// sigma' per shard: how much a shard allows for what the others do meanwhile (M5).
     pub caution: f32,
+    /// Whether this is all of the model and not a change: a shard that came back knows nothing, or too much.
+    pub whole: bool,
 }
 
 impl ModelDelta {
@@ -184,7 +230,7 @@ pub fn shortened(value: f64) -> f64 {
 }
 
 /// A model to be evaluated.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, SchemaRead, SchemaWrite)]
 pub struct Probe {
     /// The weights; the support is their columns, zeros included.
     pub model: Weights,

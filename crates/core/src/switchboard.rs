@@ -55,6 +55,14 @@ impl Switchboard {
         self.coordinator.into_tally()
     }
 
+    /// The state of the coordinator, once there is nothing more to poll.
+    ///
+    /// # Errors
+    /// It cannot be encoded.
+    pub fn save(&self) -> Result<Vec<u8>, wincode::WriteError> {
+        self.coordinator.save()
+    }
+
     /// The directive that an answer of `round` would be to, if `shard` has not answered it.
     pub fn asked(&self, shard: usize, round: u64) -> Option<&Directive> {
         let sent = self.last.get(shard)?.as_ref()?;

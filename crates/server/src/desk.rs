@@ -403,5 +403,5 @@ fn describe_rounds(rounds: &Rounds, status: &mut RunStatus) {
     status.features = tally.job().cols as u64 - 1;
     status.bytes_up = up;
     status.bytes_down = down;
-    status.step = tally.step.to_owned();
+    status.step = tally.step.name().to_owned();
 }

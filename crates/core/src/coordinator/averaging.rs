@@ -9,6 +9,8 @@
 //! Local models solve local problems, so the shards' alphas are no maximiser of D, but they are in its
 //! domain: at the end they give a bound as those of `exact` do (M7).
 
+use wincode::{SchemaRead, SchemaWrite};
+
 use crate::{
     round::{Directive, Job, LocalModel, Reply, Sparse, Weights},
     threshold::top_k,
@@ -20,6 +22,7 @@ use super::{
     exact::evidence,
     exchange::Mismatch,
     held::Held,
+    resume::{are_columns, is_model},
     tally::{Stopped, Tally},
     versions::Versions,
 };
@@ -27,7 +30,7 @@ use super::{
 /// Rounds that send what the shards hold of `u` before the bound is asked for.
 const FLUSHES: usize = 3;
 
-#[derive(Debug)]
+#[derive(Debug, SchemaRead, SchemaWrite)]
 enum Stage {
     Stepping,
     /// The local models are being scored on all shards.
@@ -50,14 +53,15 @@ enum Stage {
 }
 
 /// The averaging server.
-#[derive(Debug)]
+#[derive(Debug, SchemaRead, SchemaWrite)]
 pub(super) struct Averaging {
     combine: Combine,
     beta: f64,
     together: bool,
     versions: Versions,
     stage: Stage,
-    /// What the shards have sent of `u`, at the end.
+    /// What the shards have sent of `u`, at the end. Not saved: shards that come back tell what they hold.
+    #[wincode(skip)]
     held: Held,
 }
 
@@ -73,7 +77,7 @@ impl Averaging {
             together: pace == Pace::Barrier,
             versions: Versions::new(job.shards, most),
             stage: Stage::Stepping,
-            held: Held::new(0),
+            held: Held::new(job.cols, job.shards),
         }
     }
 
@@ -125,7 +129,7 @@ impl Averaging {
             Stage::Flushing { left, why } => {
                 for arrived in &batch {
                     let Reply::Ascend(part) = &arrived.reply else { return Err(Mismatch) };
-                    self.held.add(part);
+                    self.held.add(arrived.shard, part);
                 }
                 Ok(self.flush(left, why, tally))
             }
@@ -136,6 +140,30 @@ impl Averaging {
                 Ok(Next::Done(if tally.gap_reached() { Stopped::Gap } else { why }))
             }
         }
+    }
+
+    /// See [`super::Event::Restated`].
+    pub(super) fn restate(&mut self, shard: usize, part: &Sparse<f32>) {
+        self.held.replace(shard, part);
+    }
+
+    /// Makes what was saved ready to go on; whether it is that of `job` at this pace.
+    pub(super) fn resume(&mut self, job: &Job, pace: Pace) -> bool {
+        self.held = Held::new(job.cols, job.shards);
+        let models_fit = match &self.stage {
+            Stage::Scoring { shards, candidates } => {
+                shards.len() == candidates.len()
+                    && shards.iter().all(|&shard| shard < job.shards)
+                    && candidates.iter().all(|model| is_model(model, job.cols))
+            }
+            Stage::Certifying { support, .. } => are_columns(support, job.cols),
+            Stage::Stepping | Stage::Draining(_) | Stage::LastScore(_) | Stage::Flushing { .. } => {
+                true
+            }
+        };
+        models_fit
+            && self.together == (pace == Pace::Barrier)
+            && self.versions.fit(job.shards, job.cols)
     }
 
     /// The next round of these shards, from the current model.
@@ -246,7 +274,6 @@ impl Averaging {
         if tally.job().shards == 1 || tally.interrupted {
             return Next::Done(if tally.gap_reached() { Stopped::Gap } else { why });
         }
-        self.held = Held::new(tally.job().cols);
         self.flush(FLUSHES, why, tally)
     }
 

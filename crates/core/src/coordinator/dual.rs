@@ -8,27 +8,31 @@
 //! Given   what the shards hold of u, by error feedback (M11)
 //! Returns in each round the k changes of w = theta u that matter most
 
+use wincode::{SchemaRead, SchemaWrite};
+
 use crate::{
     round::{Job, ModelDelta, Sparse},
     threshold::TopK,
 };
 
-use super::{held::Held, mirror::Mirror};
+use super::{held::Held, mirror::Mirror, resume::are_features};
 
 /// Selectors below this are dropped.
 const THETA_FLOOR: f64 = 0.01;
 
 /// The coordinator's state in the dual phase.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, SchemaRead, SchemaWrite)]
 pub(super) struct Dual {
     k: usize,
     intercept: bool,
+    /// Not saved: shards that come back tell what they hold.
+    #[wincode(skip)]
     held: Held,
-    theta: Vec<f64>,
-    /// Columns with `theta > 0`, ascending, the intercept excepted.
-    active: Vec<u32>,
+    /// Columns with theta > 0, the intercept excepted, whose theta is always 1.
+    theta: Sparse<f64>,
     /// What the shards were sent: one copy where all get the same, else one for each.
     mirrors: Vec<Mirror>,
+    #[wincode(skip)]
     top: TopK,
     support: Vec<u32>,
 }
@@ -36,16 +40,11 @@ pub(super) struct Dual {
 impl Dual {
     /// Nothing known; `mirrors` is 1 if all shards will always be told the same, else their number.
     pub(super) fn new(job: &Job, mirrors: usize) -> Self {
-        let mut theta = vec![0.0; job.cols];
-        if job.intercept {
-            theta[0] = 1.0;
-        }
         Self {
             k: job.k,
             intercept: job.intercept,
-            held: Held::new(job.cols),
-            theta,
-            active: Vec::new(),
+            held: Held::new(job.cols, job.shards),
+            theta: Sparse::default(),
             mirrors: vec![Mirror::default(); mirrors],
             top: TopK::new(),
             support: Vec::new(),
@@ -61,7 +60,8 @@ impl Dual {
         let entered = count_new(&self.support, &support);
         if !support.is_empty() {
             // Nothing is known in round 0, so round 1 is the first that counts.
-            let gamma = if self.active.is_empty() { 1.0 } else { share * 2.0 / (turn + 1.0) };
+            let gamma =
+                if self.theta.indices.is_empty() { 1.0 } else { share * 2.0 / (turn + 1.0) };
             self.move_theta(gamma.min(1.0), &support);
         }
         self.support = support;
@@ -70,46 +70,75 @@ impl Dual {
 
     /// `theta <- (1 - gamma) theta + gamma 1_F`, small entries dropped.
     fn move_theta(&mut self, gamma: f64, support: &[u32]) {
-        for &j in &self.active {
-            let theta = &mut self.theta[j as usize];
-            *theta *= 1.0 - gamma;
-            if *theta < THETA_FLOOR {
-                *theta = 0.0;
+        let old = std::mem::take(&mut self.theta);
+        let mut entering = support.iter().copied().peekable();
+        let mut keep = |column: u32, theta: f64| {
+            if theta > 0.0 {
+                self.theta.indices.push(column);
+                self.theta.values.push(theta);
             }
+        };
+        for (column, theta) in old.indices.into_iter().zip(old.values) {
+            while let Some(new) = entering.next_if(|&new| new < column) {
+                keep(new, gamma);
+            }
+            let faded = theta * (1.0 - gamma);
+            let faded = if faded < THETA_FLOOR { 0.0 } else { faded };
+            let chosen = entering.next_if_eq(&column).is_some();
+            keep(column, if chosen { (faded + gamma).min(1.0) } else { faded });
         }
-        for &j in support {
-            let theta = &mut self.theta[j as usize];
-            *theta = (*theta + gamma).min(1.0);
+        entering.for_each(|new| keep(new, gamma));
+    }
+
+    /// The selector of a column.
+    fn theta(&self, column: u32) -> f64 {
+        match self.theta.indices.binary_search(&column) {
+            Ok(at) => self.theta.values[at],
+            Err(_) => f64::from(u8::from(self.intercept && column == 0)),
         }
-        self.active.extend_from_slice(support);
-        self.active.sort_unstable();
-        self.active.dedup();
-        let theta = &self.theta;
-        self.active.retain(|&j| theta[j as usize] > 0.0);
     }
 
     /// S2: the k changes of `w = theta u` that matter most to who was sent `mirror`, which follows.
     pub(super) fn changes(&mut self, mirror: usize) -> ModelDelta {
-        let (u, theta) = (self.held.u(), &self.theta);
-        let target = |j: u32| quantised(theta[j as usize], u[j as usize]);
-        let exact = |j: u32| theta[j as usize] * u[j as usize];
+        let mut sent_to = std::mem::take(&mut self.mirrors[mirror]);
+        let u = self.held.u();
+        let weight = |j: u32| self.theta(j) * u[j as usize];
+        let changed = sent_to.largest_changes(&self.theta.indices, self.k, weight);
         let mut delta = ModelDelta::default();
-        if self.intercept {
-            let (weight, selector) = target(0);
-            delta.push(0, weight, selector);
-        }
-        for j in self.mirrors[mirror].largest_changes(&self.active, self.k, exact) {
-            let (weight, selector) = target(j);
+        for j in self.intercept.then_some(0).into_iter().chain(changed) {
+            let (weight, selector) = quantised(self.theta(j), u[j as usize]);
             delta.push(j, weight, selector);
         }
-        let features = usize::from(self.intercept);
-        self.mirrors[mirror].follow(&delta, features);
+        sent_to.follow(&delta);
+        self.mirrors[mirror] = sent_to;
         delta
     }
 
-    /// S5: `u += ` what a shard sent.
-    pub(super) fn absorb(&mut self, update: &Sparse<f32>) {
-        self.held.add(update);
+    /// All that was sent by [`Dual::changes`].
+    pub(super) fn whole(&self, mirror: usize) -> ModelDelta {
+        self.mirrors[mirror].whole()
+    }
+
+    /// S5: `u += ` what `shard` sent.
+    pub(super) fn absorb(&mut self, shard: usize, update: &Sparse<f32>) {
+        self.held.add(shard, update);
+    }
+
+    /// What `shard` has sent is `part` from now on.
+    pub(super) fn restate(&mut self, shard: usize, part: &Sparse<f32>) {
+        self.held.replace(shard, part);
+    }
+
+    /// Makes what was saved ready to go on; whether it is that of `job`.
+    pub(super) fn resume(&mut self, job: &Job, mirrors: usize) -> bool {
+        self.held = Held::new(job.cols, job.shards);
+        self.k == job.k
+            && self.intercept == job.intercept
+            && self.mirrors.len() == mirrors
+            && self.mirrors.iter().all(|mirror| mirror.fits(job.cols))
+            && self.theta.indices.len() == self.theta.values.len()
+            && are_features(&self.theta.indices, job.cols)
+            && are_features(&self.support, job.cols)
     }
 
     /// What the coordinator holds of `u`.
@@ -120,10 +149,10 @@ impl Dual {
     /// The columns with theta > 0 and their weights `theta u`.
     pub(super) fn weights(&self) -> Sparse<f64> {
         let constant = self.intercept.then_some(0);
-        let chosen = self.active.iter().copied();
+        let chosen = self.theta.indices.iter().copied();
         let indices: Vec<u32> = constant.into_iter().chain(chosen).collect();
-        let values =
-            indices.iter().map(|&j| self.theta[j as usize] * self.held.u()[j as usize]).collect();
+        let weight = |&j: &u32| self.theta(j) * self.held.u()[j as usize];
+        let values = indices.iter().map(weight).collect();
         Sparse { indices, values }
     }
 }

@@ -1,17 +1,20 @@
 //! `exact`, the default (M5, M7, M10): a dual phase for the bound and a first support, then the primal
 //! finish for the model.
 
+use wincode::{SchemaRead, SchemaWrite};
+
 use crate::{
-    round::{Directive, Evidence, ModelDelta, Probe, Reply, Weights},
+    round::{Directive, Evidence, Job, ModelDelta, Probe, Reply, Sparse, Weights},
     threshold::top_k,
 };
 
 use super::{
-    Batch, Next, Pace,
+    Arrived, Batch, Next, Pace,
     certificate::{certify, support_to_certify},
     dual::Dual,
     exchange::{Mismatch, slopes},
     finish::{Finish, Step},
+    resume::{are_columns, is_model},
     tally::{Stopped, Tally},
 };
 
@@ -34,7 +37,7 @@ const DUAL_SHARE: f64 = 0.5;
 /// Times k, the columns of the widest start of the finish.
 const WIDE: usize = 8;
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, SchemaRead, SchemaWrite)]
 enum Phase {
     /// P of the empty model is asked for.
     Opening,
@@ -64,7 +67,7 @@ struct Turn {
 }
 
 /// The exact method, the coordinator's side.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, SchemaRead, SchemaWrite)]
 pub(super) struct Exact {
     dual: Dual,
     /// Whether all shards are always asked at once.
@@ -132,17 +135,16 @@ impl Exact {
         tally: &mut Tally,
     ) -> Result<Next, Mismatch> {
         let turns: Vec<Turn> = batch.iter().map(|a| self.turn_of(a.shard, a.age, tally)).collect();
-        let replies: Vec<Reply> = batch.into_iter().map(|arrived| arrived.reply).collect();
         match std::mem::replace(&mut self.phase, Phase::Ascending) {
             Phase::Opening => {
-                let loss = slopes(replies)?.iter().map(|s| s.loss).sum();
+                let loss = slopes(replies_of(batch))?.iter().map(|s| s.loss).sum();
                 self.empty_objective = tally.offer(&Weights::default(), loss);
                 // alpha = 0 is in the domain of every loss, and D(0) = 0.
                 tally.offer_bound(0.0);
                 Ok(self.ascend(&self.all_turns(tally), tally))
             }
             Phase::Ascending => {
-                self.take_updates(&replies)?;
+                self.take_updates(&batch)?;
                 tally.main_rounds += 1;
                 let due = tally.main_rounds.is_multiple_of(self.certify_every);
                 if !due && !self.dual_limit_reached(tally) {
@@ -155,15 +157,15 @@ impl Exact {
                 Ok(self.flush(self.flushes, tally))
             }
             Phase::Draining => {
-                self.take_updates(&replies)?;
+                self.take_updates(&batch)?;
                 Ok(self.flush(self.flushes, tally))
             }
             Phase::Flushing { left } => {
-                self.take_updates(&replies)?;
+                self.take_updates(&batch)?;
                 Ok(self.flush(left, tally))
             }
             Phase::Certifying { support } => {
-                let evidence: Vec<Evidence> = evidence(replies)?;
+                let evidence: Vec<Evidence> = evidence(replies_of(batch))?;
                 let found = certify(tally.job(), self.dual.held(), &support, &evidence);
                 tally.offer_bound(found.bound);
                 // Shards that overshoot together make D fall, which the full sigma' = M rules out.
@@ -176,7 +178,7 @@ impl Exact {
                 Ok(Next::All(Directive::Gradient(probe)))
             }
             Phase::Scoring { model } => {
-                let loss = slopes(replies)?.iter().map(|s| s.loss).sum();
+                let loss = slopes(replies_of(batch))?.iter().map(|s| s.loss).sum();
                 self.score = tally.offer(&model, loss);
                 tally.mark();
                 Ok(self.after_certificate(tally))
@@ -185,7 +187,7 @@ impl Exact {
                 if let Some(why) = tally.cut_short() {
                     return Ok(Next::Done(why));
                 }
-                match finish.absorb(replies, tally)? {
+                match finish.absorb(replies_of(batch), tally)? {
                     Step::Ask(directive) => {
                         self.phase = Phase::Finishing(finish);
                         Ok(Next::All(directive))
@@ -200,14 +202,40 @@ impl Exact {
         (0..tally.job().shards).map(|shard| self.turn_of(shard, 0, tally)).collect()
     }
 
-    fn take_updates(&mut self, replies: &[Reply]) -> Result<(), Mismatch> {
-        for reply in replies {
+    fn take_updates(&mut self, batch: &[Arrived]) -> Result<(), Mismatch> {
+        for Arrived { shard, reply, .. } in batch {
             let Reply::Ascend(update) = reply else {
                 return Err(Mismatch);
             };
-            self.dual.absorb(update);
+            self.dual.absorb(*shard, update);
         }
         Ok(())
+    }
+
+    /// See [`super::Event::Restated`].
+    pub(super) fn restate(&mut self, shard: usize, part: &Sparse<f32>) {
+        self.dual.restate(shard, part);
+    }
+
+    /// The model that `shard` should have by now.
+    pub(super) fn whole(&self, shard: usize, caution: f32) -> ModelDelta {
+        let mirror = if self.together { 0 } else { shard };
+        ModelDelta { caution, ..self.dual.whole(mirror) }
+    }
+
+    /// Makes what was saved ready to go on; whether it is that of `job` at this pace.
+    pub(super) fn resume(&mut self, job: &Job, pace: Pace) -> bool {
+        let mirrors = if pace == Pace::Barrier { 1 } else { job.shards };
+        let models_fit = match &self.phase {
+            Phase::Certifying { support } => are_columns(support, job.cols),
+            Phase::Scoring { model } => is_model(model, job.cols),
+            Phase::Finishing(finish) => finish.fits(job.cols),
+            Phase::Opening | Phase::Ascending | Phase::Draining | Phase::Flushing { .. } => true,
+        };
+        models_fit
+            && self.together == (pace == Pace::Barrier)
+            && self.turns.len() == job.shards
+            && self.dual.resume(job, mirrors)
     }
 
     /// What a shard is asked next whose last answer was `age` rounds old. While it is away the others come to
@@ -322,6 +350,10 @@ impl Exact {
             None => Next::Done(Stopped::Stalled),
         }
     }
+}
+
+fn replies_of(batch: Batch) -> Vec<Reply> {
+    batch.into_iter().map(|arrived| arrived.reply).collect()
 }
 
 pub(super) fn evidence(replies: Vec<Reply>) -> Result<Vec<Evidence>, Mismatch> {

@@ -8,11 +8,14 @@
 //!         P must fall by 1e-5 relative, else C is halved; ends with C = 0
 //! Returns the fit at which no exchange helped; [`Tally::offer`] sees every point evaluated on the way
 
+use wincode::{SchemaRead, SchemaWrite};
+
 use crate::round::{Directive, Probe, Reply, Slope, Weights};
 
 use super::{
     fit::{Effort, Fit, Refit},
     outlook::{Outlook, choose_nominees, nominations},
+    resume::{are_columns, is_model},
     tally::Tally,
     width,
 };
@@ -29,7 +32,7 @@ const ROUGH: Effort =
     Effort { width: None, predicted: 1e-3, proven: f64::INFINITY, evaluations: 40 };
 
 /// What a refit is for.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, SchemaRead, SchemaWrite)]
 enum Purpose {
     /// Towards k features, from more.
     Prune,
@@ -41,7 +44,7 @@ enum Purpose {
     Grow,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, SchemaRead, SchemaWrite)]
 enum Stage {
     Nominating,
     Surveying { columns: Vec<u32> },
@@ -49,7 +52,7 @@ enum Stage {
 }
 
 /// Where a search begins.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, SchemaRead, SchemaWrite)]
 pub(super) struct Start {
     pub(super) model: Weights,
     /// Features exchanged at once, at first.
@@ -63,7 +66,7 @@ pub(super) struct Start {
 }
 
 /// A search under way.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, SchemaRead, SchemaWrite)]
 pub(super) struct Exchange {
     /// The best fit so far; at first the start, not refitted yet.
     incumbent: Fit,
@@ -91,6 +94,19 @@ pub(super) enum Step {
 pub(super) struct Mismatch;
 
 impl Exchange {
+    /// Whether all its columns are below `cols`.
+    pub(super) fn fits(&self, cols: usize) -> bool {
+        let stage = match &self.stage {
+            Stage::Nominating => true,
+            Stage::Surveying { columns } => are_columns(columns, cols),
+            Stage::Refitting { refit, .. } => refit.fits(cols),
+        };
+        stage
+            && is_model(&self.incumbent.model, cols)
+            && self.outlook.fits(cols)
+            && are_columns(&self.banned, cols)
+    }
+
     /// Begins a search; the directive is its first question.
     pub(super) fn new(start: Start, tally: &Tally) -> (Self, Directive) {
         let this = Self {
@@ -128,7 +144,7 @@ impl Exchange {
                 columns.extend_from_slice(&self.incumbent.model.indices);
                 columns.sort_unstable();
                 self.stage = Stage::Surveying { columns: columns.clone() };
-                Ok(Step::Ask(Directive::Survey { columns }))
+                Ok(Step::Ask(Directive::Survey { columns, at: None }))
             }
             Stage::Surveying { columns } => {
                 let lambda = tally.job().lambda;

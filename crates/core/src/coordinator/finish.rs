@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 
 use rand::{RngExt, seq::index};
+use wincode::{SchemaRead, SchemaWrite};
 
 use crate::{
     rng,
@@ -17,6 +18,7 @@ use crate::{
 use super::{
     exchange::{self, Exchange, Mismatch, Start, slopes},
     fit::{Effort, Fit, Refit},
+    resume::{are_columns, is_model},
     tally::Tally,
     width,
 };
@@ -39,14 +41,14 @@ const MOST_FAILED_KICKS: usize = 100;
 /// Shard number of the generator for kicks: no shard has it.
 const KICKS: usize = usize::MAX;
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, SchemaRead, SchemaWrite)]
 enum Stage {
     Searching(Box<Exchange>),
     Polishing { refit: Box<Refit>, left: VecDeque<Effort> },
 }
 
 /// The finish under way.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, SchemaRead, SchemaWrite)]
 pub(super) struct Finish {
     starts: VecDeque<Start>,
     stage: Stage,
@@ -75,6 +77,19 @@ pub(super) enum Step {
 }
 
 impl Finish {
+    /// Whether all its columns are below `cols`.
+    pub(super) fn fits(&self, cols: usize) -> bool {
+        let stage = match &self.stage {
+            Stage::Searching(search) => search.fits(cols),
+            Stage::Polishing { refit, .. } => refit.fits(cols),
+        };
+        let start =
+            |start: &Start| is_model(&start.model, cols) && are_columns(&start.banned, cols);
+        stage
+            && self.starts.iter().all(start)
+            && self.best.as_ref().is_none_or(|fit| is_model(&fit.model, cols))
+    }
+
     /// Begins with the model of the dual phase; `wide` is a larger support to be pruned.
     pub(super) fn new(model: Weights, wide: Vec<u32>, tally: &Tally) -> (Self, Directive) {
         let job = tally.job();

@@ -1,14 +1,17 @@
 //! A model on a support, and its refit by L-BFGS over all shards (M10).
 
+use wincode::{SchemaRead, SchemaWrite};
+
 use crate::round::{Directive, Job, Probe, Slope, Weights, shortened};
 
 use super::{
     lbfgs::{Lbfgs, Progress, Target},
+    resume::are_columns,
     tally::Tally,
 };
 
 /// A model with its (smoothed) objective. The support may be larger than k on the way.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, SchemaRead, SchemaWrite)]
 pub(super) struct Fit {
     pub(super) model: Weights,
     pub(super) objective: f64,
@@ -22,7 +25,7 @@ impl Fit {
 }
 
 /// How far a refit goes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, SchemaRead, SchemaWrite)]
 pub(super) struct Effort {
     /// Width over which a corner is rounded; the true loss without.
     pub(super) width: Option<f64>,
@@ -35,7 +38,7 @@ pub(super) struct Effort {
 }
 
 /// A refit under way: min over w on a support of (1/N) sum l + (lambda/2)||w||^2.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, SchemaRead, SchemaWrite)]
 pub(super) struct Refit {
     support: Vec<u32>,
     smoothing: Option<f64>,
@@ -52,6 +55,11 @@ const PATIENCE: usize = 12;
 const HOPELESS: f64 = 10.0;
 
 impl Refit {
+    /// Whether its columns are below `cols` and it has a variable for each.
+    pub(super) fn fits(&self, cols: usize) -> bool {
+        are_columns(&self.support, cols) && self.solver.fits(self.support.len())
+    }
+
     /// Starts at `start`; `curvature` is the diagonal of the loss's Hessian on its support. It is given up
     /// early when it will not come below `rival`.
     pub(super) fn new(

@@ -7,6 +7,8 @@
 
 use std::collections::VecDeque;
 
+use wincode::{SchemaRead, SchemaWrite};
+
 use crate::round::shortened;
 
 /// Numbers kept for all pairs together.
@@ -19,7 +21,7 @@ const ARMIJO: f64 = 1e-4;
 const WOLFE: f64 = 0.5;
 
 /// A minimisation under way.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, SchemaRead, SchemaWrite)]
 pub struct Lbfgs {
     x: Vec<f64>,
     f: f64,
@@ -40,7 +42,7 @@ pub struct Lbfgs {
 }
 
 /// When a point is good enough. Both must hold; each is relative to `f`.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, SchemaRead, SchemaWrite)]
 pub struct Target {
     /// Most decrease that the quadratic model predicts. The model knows only directions it has been in.
     pub predicted: f64,
@@ -50,14 +52,14 @@ pub struct Target {
     pub convexity: f64,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, SchemaRead, SchemaWrite)]
 struct Point {
     x: Vec<f64>,
     f: f64,
     g: Vec<f64>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, SchemaRead, SchemaWrite)]
 struct Pair {
     s: Vec<f64>,
     y: Vec<f64>,
@@ -95,6 +97,21 @@ impl Lbfgs {
             left: evaluations,
             started: false,
         }
+    }
+
+    /// Whether all it remembers is of `n` variables.
+    pub(super) fn fits(&self, n: usize) -> bool {
+        let known = |v: &[f64]| v.len() == n || (v.is_empty() && !self.started);
+        let pair = |pair: &Pair| pair.s.len() == n && pair.y.len() == n;
+        let in_hand = |point: &Point| point.x.len() == n && point.g.len() == n;
+        let trial = self.trial.len() == n;
+        trial
+            && self.x.len() == n
+            && self.inverse.len() == n
+            && known(&self.g)
+            && known(&self.direction)
+            && self.pairs.iter().all(pair)
+            && self.in_hand.as_ref().is_none_or(in_hand)
     }
 
     /// The point to evaluate.

@@ -1,19 +1,25 @@
 //! The model of the dual phase as a shard knows it: what it was sent, and nothing else (M11).
 
+use wincode::{SchemaRead, SchemaWrite};
+
 use crate::{round::ModelDelta, threshold::TopK};
 
 /// A column as it was sent.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, SchemaRead, SchemaWrite)]
 struct Sent {
     column: u32,
     weight: f32,
+    theta: u8,
 }
 
-/// The weights that were sent, zeros left out; features only.
-#[derive(Debug, Clone, Default)]
+/// The weights that were sent, zeros left out.
+#[derive(Debug, Clone, Default, SchemaRead, SchemaWrite)]
 pub(super) struct Mirror {
-    /// Ascending by column.
+    /// Features, ascending by column.
     sent: Vec<Sent>,
+    /// The intercept, where there is one.
+    constant: Option<Sent>,
+    #[wincode(skip)]
     top: TopK,
 }
 
@@ -57,19 +63,38 @@ impl Mirror {
         union
     }
 
-    /// Takes over what is being sent, from entry `first` of `delta` on.
-    pub(super) fn follow(&mut self, delta: &ModelDelta, first: usize) {
+    /// All that was sent.
+    pub(super) fn whole(&self) -> ModelDelta {
+        let mut delta = ModelDelta { whole: true, ..ModelDelta::default() };
+        for sent in self.constant.iter().chain(&self.sent) {
+            delta.push(sent.column, sent.weight, sent.theta);
+        }
+        delta
+    }
+
+    /// Whether all columns are features below `cols`, ascending.
+    pub(super) fn fits(&self, cols: usize) -> bool {
+        let columns: Vec<u32> = self.sent.iter().map(|sent| sent.column).collect();
+        super::resume::are_features(&columns, cols)
+            && self.constant.is_none_or(|constant| constant.column == 0)
+    }
+
+    /// Takes over what is being sent.
+    pub(super) fn follow(&mut self, delta: &ModelDelta) {
         let old = std::mem::take(&mut self.sent);
         let mut old = old.into_iter().peekable();
-        for i in first..delta.indices.len() {
-            let column = delta.indices[i];
+        for (i, &column) in delta.indices.iter().enumerate() {
+            let (weight, theta) = (delta.weights[i], delta.theta[i]);
+            if column == 0 {
+                self.constant = Some(Sent { column, weight, theta });
+                continue;
+            }
             while let Some(kept) = old.next_if(|s| s.column < column) {
                 self.sent.push(kept);
             }
             old.next_if(|s| s.column == column);
-            let weight = delta.weights[i];
             if weight != 0.0 {
-                self.sent.push(Sent { column, weight });
+                self.sent.push(Sent { column, weight, theta });
             }
         }
         self.sent.extend(old);
@@ -89,7 +114,7 @@ mod tests {
     #[test]
     fn changes_are_against_what_was_sent() {
         let mut mirror = Mirror::default();
-        mirror.follow(&delta(&[(0, 9.0, 255), (2, 1.0, 255), (5, -3.0, 10)]), 1);
+        mirror.follow(&delta(&[(0, 9.0, 255), (2, 1.0, 255), (5, -3.0, 10)]));
         // Column 2 is as sent, 5 has left, 7 is new.
         let target = |j: u32| match j {
             2 => 1.0,
@@ -98,9 +123,10 @@ mod tests {
         };
         assert_eq!(mirror.largest_changes(&[2, 7], 9, target), [5, 7]);
         assert_eq!(mirror.largest_changes(&[2, 7], 1, target), [5]);
-        mirror.follow(&delta(&[(5, 0.0, 0), (7, 0.5, 3)]), 0);
+        mirror.follow(&delta(&[(5, 0.0, 0), (7, 0.5, 3)]));
         assert!(mirror.largest_changes(&[2, 7], 9, target).is_empty());
-        let columns: Vec<u32> = mirror.sent.iter().map(|s| s.column).collect();
-        assert_eq!(columns, [2, 7]);
+        let all = delta(&[(0, 9.0, 255), (2, 1.0, 255), (7, 0.5, 3)]);
+        assert_eq!(mirror.whole(), ModelDelta { whole: true, ..all });
+        assert!(mirror.fits(8) && !mirror.fits(7));
     }
 }

@@ -16,6 +16,7 @@ mod held;
 pub mod lbfgs;
 mod mirror;
 mod outlook;
+mod resume;
 mod seats;
 mod tally;
 mod versions;
@@ -23,14 +24,17 @@ mod width;
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
+use wincode::{SchemaRead, SchemaWrite};
+
 use crate::{
     measures::Measures,
-    round::{Directive, Job, Reply},
+    round::{Directive, Job, Probe, Reply, RoundKind, Sparse},
 };
 
 use averaging::Averaging;
 use exact::Exact;
 use exchange::Mismatch;
+pub use resume::ResumeError;
 pub use seats::Pace;
 use seats::Seats;
 pub use tally::{Best, Limits, Staleness, Stopped, Tally, relative_gap};
@@ -50,7 +54,7 @@ pub enum Method {
 }
 
 /// How the server of the report combines local models.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, SchemaRead, SchemaWrite)]
 pub enum Combine {
     /// Their mean.
     Mean,
@@ -74,6 +78,14 @@ pub enum Event {
         round: u64,
         /// The answer.
         reply: Reply,
+    },
+    /// Another worker has a shard, or the same one has lost its place. What it holds of `u` counts as sent
+    /// in place of all that was sent before, and what the shard was asked last is asked again.
+    Restated {
+        /// The shard.
+        shard: usize,
+        /// What it starts from.
+        part: Sparse<f32>,
     },
     /// Somebody wants the run to end with the best model so far.
     Stop,
@@ -142,22 +154,25 @@ enum Next {
     Done(Stopped),
 }
 
-#[derive(Debug)]
+#[derive(Debug, SchemaRead, SchemaWrite)]
 enum Running {
     Exact(Box<Exact>),
     Averaging(Box<Averaging>),
 }
 
 /// The coordinator of one run.
-#[derive(Debug)]
+#[derive(Debug, SchemaRead, SchemaWrite)]
 pub struct Coordinator {
     tally: Tally,
     method: Running,
     seats: Seats,
     /// The kind of the open round.
-    open: &'static str,
+    open: RoundKind,
+    /// Where the last nomination looked: a shard that was not there must be told.
+    nominated: Option<Probe>,
     /// Why the method ended, while the model is measured.
     ending: Option<Stopped>,
+    #[wincode(skip)]
     commands: VecDeque<Command>,
     over: bool,
 }
@@ -180,7 +195,16 @@ impl Coordinator {
         };
         let seats = Seats::new(job.shards, pace);
         let commands = VecDeque::new();
-        let mut this = Self { tally, method, seats, open: "", ending: None, commands, over: false };
+        let mut this = Self {
+            tally,
+            method,
+            seats,
+            open: RoundKind::Start,
+            nominated: None,
+            ending: None,
+            commands,
+            over: false,
+        };
         this.proceed(first);
         this
     }
@@ -206,6 +230,35 @@ impl Coordinator {
             }
             Event::Abandon => {}
             Event::Answer { shard, round, reply } => self.answer(shard, round, reply),
+            Event::Restated { shard, part } => self.restate(shard, &part),
+        }
+    }
+
+    /// Join replaces, never adds: the part of the shard is set to what it says, so the sums are those of the
+    /// alphas that exist.
+    fn restate(&mut self, shard: usize, part: &Sparse<f32>) {
+        if self.over || shard >= self.seats.len() {
+            return;
+        }
+        match &mut self.method {
+            Running::Exact(exact) => exact.restate(shard, part),
+            Running::Averaging(averaging) => averaging.restate(shard, part),
+        }
+        let Some((round, directive)) = self.seats.ask_again(shard) else { return };
+        let directive = Arc::new(self.renewed(shard, directive));
+        self.commands.push_back(Command::Send { shard, round, directive });
+    }
+
+    /// The question as it must be put to a shard that remembers nothing of the rounds before.
+    fn renewed(&self, shard: usize, directive: Directive) -> Directive {
+        match (directive, &self.method) {
+            (Directive::Ascend(delta), Running::Exact(exact)) => {
+                Directive::Ascend(exact.whole(shard, delta.caution))
+            }
+            (Directive::Survey { columns, .. }, _) => {
+                Directive::Survey { columns, at: self.nominated.clone() }
+            }
+            (directive, _) => directive,
         }
     }
 
@@ -238,7 +291,7 @@ impl Coordinator {
         let round = self.tally.rounds + 1;
         let batch = self.seats.empty(round);
         batch.iter().for_each(|arrived| self.tally.staleness.add(arrived.age));
-        if self.open != "flush" {
+        if self.open != RoundKind::Flush {
             let visited: f64 = batch.iter().map(|a| a.reply.visited(self.tally.job())).sum();
             self.tally.visited += visited;
         }
@@ -262,18 +315,26 @@ impl Coordinator {
     fn proceed(&mut self, next: Next) {
         match next {
             Next::All(directive) => {
-                self.open = directive.name();
+                self.open = directive.kind();
                 self.seats.wait_for_all();
-                let directive = Arc::new(directive);
+                if let Directive::Nominate { probe, .. } = &directive {
+                    self.nominated = Some(probe.clone());
+                }
+                let (round, directive) = (self.tally.rounds + 1, Arc::new(directive));
+                self.seats.ask_all(round, &directive);
                 for shard in 0..self.seats.len() {
-                    self.send(shard, Arc::clone(&directive));
+                    let directive = Arc::clone(&directive);
+                    self.commands.push_back(Command::Send { shard, round, directive });
                 }
             }
             Next::Each(directives) => {
                 self.seats.wait_for_enough();
                 for (shard, directive) in directives {
-                    self.open = directive.name();
-                    self.send(shard, Arc::new(directive));
+                    self.open = directive.kind();
+                    let round = self.tally.rounds + 1;
+                    self.seats.ask(shard, round, directive.clone());
+                    let directive = Arc::new(directive);
+                    self.commands.push_back(Command::Send { shard, round, directive });
                 }
             }
             Next::Drain => self.seats.wait_for_all(),
@@ -286,12 +347,6 @@ impl Coordinator {
                 }
             }
         }
-    }
-
-    fn send(&mut self, shard: usize, directive: Arc<Directive>) {
-        let round = self.tally.rounds + 1;
-        self.seats.ask(shard, round);
-        self.commands.push_back(Command::Send { shard, round, directive });
     }
 
     /// The last round: the objective of the model chosen, afresh from the data.
@@ -314,7 +369,7 @@ impl Coordinator {
                 _ => None,
             })
             .collect();
-        if self.open != "measure" {
+        if self.open != RoundKind::Measure {
             return self.measure(why);
         }
         self.tally.measures = Measures::sum(&measures);

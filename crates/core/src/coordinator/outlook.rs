@@ -3,12 +3,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use wincode::{SchemaRead, SchemaWrite};
+
 use crate::round::{Reply, Sparse, Weights};
 
 use super::fit::Fit;
 
 /// A column with gradient and curvature of P (the ridge included).
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, SchemaRead, SchemaWrite)]
 struct Column {
     index: u32,
     gradient: f64,
@@ -16,7 +18,7 @@ struct Column {
 }
 
 /// Gains and sacrifices at a fit.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, SchemaRead, SchemaWrite)]
 pub(super) struct Outlook {
     /// Features outside, largest gain first.
     outside: Vec<Column>,
@@ -61,6 +63,11 @@ pub(super) fn nominations(replies: Vec<Reply>) -> Option<Vec<(Sparse<f32>, Vec<f
 }
 
 impl Outlook {
+    /// Whether all columns are below `cols`.
+    pub(super) fn fits(&self, cols: usize) -> bool {
+        self.outside.iter().all(|column| (column.index as usize) < cols)
+    }
+
     /// From the surveys of all shards on `columns`, at `fit`.
     pub(super) fn new(columns: &[u32], surveys: &[Reply], fit: &Fit, lambda: f64) -> Option<Self> {
         let mut gradient = vec![0.0; columns.len()];

@@ -1,13 +1,16 @@
 //! Who was asked, who has answered, and whether that is enough to go on.
 
-use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
-use crate::round::Reply;
+use serde::{Deserialize, Serialize};
+use wincode::{SchemaRead, SchemaWrite};
+
+use crate::round::{Directive, Reply};
 
 use super::{Arrived, Batch};
 
 /// When the answers at hand close a round.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, SchemaRead, SchemaWrite)]
 pub enum Pace {
     /// When every shard has answered.
     Barrier,
@@ -21,26 +24,32 @@ pub enum Pace {
 }
 
 /// A shard as the coordinator sees it.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, SchemaRead, SchemaWrite)]
 struct Seat {
     /// The round of the last directive that is not dealt with.
     asked: Option<u64>,
+    /// That directive, where it is not the one that all were asked.
+    own: Option<Directive>,
+    /// Not saved: who is asked again answers again.
+    #[wincode(skip)]
     reply: Option<Reply>,
 }
 
 /// One seat for each shard.
-#[derive(Debug)]
+#[derive(Debug, SchemaRead, SchemaWrite)]
 pub(super) struct Seats {
     seats: Vec<Seat>,
     pace: Pace,
     /// Whether this round waits for all whatever the pace.
     all: bool,
+    /// The directive that all were asked last.
+    common: Option<Arc<Directive>>,
 }
 
 impl Seats {
     pub(super) fn new(shards: usize, pace: Pace) -> Self {
         let seats = (0..shards).map(|_| Seat::default()).collect();
-        Self { seats, pace, all: true }
+        Self { seats, pace, all: true, common: None }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -55,8 +64,35 @@ impl Seats {
         self.all = self.pace == Pace::Barrier;
     }
 
-    pub(super) fn ask(&mut self, shard: usize, round: u64) {
-        self.seats[shard] = Seat { asked: Some(round), reply: None };
+    /// Every shard is asked the same.
+    pub(super) fn ask_all(&mut self, round: u64, directive: &Arc<Directive>) {
+        self.common = Some(Arc::clone(directive));
+        self.seats.fill_with(|| Seat { asked: Some(round), ..Seat::default() });
+    }
+
+    pub(super) fn ask(&mut self, shard: usize, round: u64, directive: Directive) {
+        self.seats[shard] = Seat { asked: Some(round), own: Some(directive), reply: None };
+    }
+
+    /// What `shard` was asked last, in which round, unless that is dealt with. An answer that is there is
+    /// forgotten: whoever gave it is gone, and what comes in its place has to be asked itself.
+    pub(super) fn ask_again(&mut self, shard: usize) -> Option<(u64, Directive)> {
+        let seat = self.seats.get_mut(shard)?;
+        let round = seat.asked?;
+        seat.reply = None;
+        let directive = seat.own.as_ref().or(self.common.as_deref())?;
+        Some((round, directive.clone()))
+    }
+
+    /// Whether these are the seats of a run of `shards` shards at this pace, somebody asked.
+    pub(super) fn resume(&mut self, shards: usize, pace: Pace) -> bool {
+        // Nobody's sums are known until all have told theirs.
+        self.all = true;
+        let known = |seat: &Seat| seat.own.is_some() || self.common.is_some();
+        self.seats.len() == shards
+            && self.pace == pace
+            && self.outstanding() > 0
+            && self.seats.iter().all(|seat| seat.asked.is_none() || known(seat))
     }
 
     /// The round of the directive that `shard` has not answered.

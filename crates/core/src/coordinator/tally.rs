@@ -3,14 +3,17 @@
 use std::{collections::VecDeque, time::Duration};
 
 use serde::{Deserialize, Serialize};
+use wincode::{SchemaRead, SchemaWrite};
 
 use crate::{
     measures::Measures,
-    round::{Job, Weights},
+    round::{Job, RoundKind, Weights},
 };
 
+use super::resume::is_model;
+
 /// When a run ends.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, SchemaRead, SchemaWrite)]
 pub struct Limits {
     /// Relative gap that is good enough; 0 switches off this rule and `stalled`.
     pub gap: f64,
@@ -21,7 +24,7 @@ pub struct Limits {
 }
 
 /// Why a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, SchemaRead, SchemaWrite)]
 #[serde(rename_all = "lowercase")]
 pub enum Stopped {
     /// The gap was reached.
@@ -37,7 +40,7 @@ pub enum Stopped {
 }
 
 /// A model and its objective.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, SchemaRead, SchemaWrite)]
 pub struct Best {
     /// P of the model.
     pub objective: f64,
@@ -46,7 +49,7 @@ pub struct Best {
 }
 
 /// The books of a run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, SchemaRead, SchemaWrite)]
 pub struct Tally {
     job: Job,
     limits: Limits,
@@ -65,7 +68,7 @@ pub struct Tally {
     /// Columns that entered the support in the last round, and its step.
     pub support_changed: usize,
     /// What the last round did.
-    pub step: &'static str,
+    pub step: RoundKind,
     /// P of the model the run is at, where it is not always the best one.
     pub current: Option<f64>,
     /// The shard whose model was chosen in each round, for [`super::Combine::Min`].
@@ -73,12 +76,13 @@ pub struct Tally {
     /// How old answers were.
     pub staleness: Staleness,
     /// The model measured on the training data, at the very end.
+    #[wincode(skip)]
     pub measures: Option<Measures>,
     marks: VecDeque<Mark>,
 }
 
 /// Rounds that passed between a question and the use of its answer; all 0 with a barrier.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, SchemaRead, SchemaWrite)]
 pub struct Staleness {
     /// Answers.
     pub answers: u64,
@@ -103,7 +107,7 @@ impl Staleness {
 }
 
 /// State of the books after a main round.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, SchemaRead, SchemaWrite)]
 struct Mark {
     round: u64,
     objective: f64,
@@ -127,13 +131,21 @@ impl Tally {
             elapsed: Duration::ZERO,
             interrupted: false,
             support_changed: 0,
-            step: "start",
+            step: RoundKind::Start,
             current: None,
             selected: Vec::new(),
             staleness: Staleness::default(),
             measures: None,
             marks: VecDeque::new(),
         }
+    }
+
+    /// Whether these are books of `job`; they go on under `limits`.
+    pub(super) fn resume(&mut self, job: &Job, limits: Limits) -> bool {
+        self.limits = limits;
+        self.interrupted = false;
+        let sound = |best: &Best| is_model(&best.model, job.cols) && best.objective.is_finite();
+        self.job == *job && self.best.as_ref().is_none_or(sound)
     }
 
     /// The job.

@@ -6,11 +6,13 @@
 
 use std::collections::VecDeque;
 
+use wincode::{SchemaRead, SchemaWrite};
+
 use crate::round::Weights;
 
-use super::exchange::Mismatch;
+use super::{exchange::Mismatch, resume::is_model};
 
-#[derive(Debug)]
+#[derive(Debug, SchemaRead, SchemaWrite)]
 struct Version {
     number: u64,
     model: Weights,
@@ -19,7 +21,7 @@ struct Version {
 }
 
 /// Models and the losses told so far.
-#[derive(Debug)]
+#[derive(Debug, SchemaRead, SchemaWrite)]
 pub(super) struct Versions {
     /// The model of the server.
     current: Weights,
@@ -40,6 +42,14 @@ impl Versions {
         let recent = VecDeque::from([first]);
         let current = Weights::default();
         Self { current, recent, sent: vec![Vec::new(); shards], unsent: vec![0; shards], most }
+    }
+
+    /// Whether these are models of a run of `shards` shards.
+    pub(super) fn fit(&self, shards: usize, cols: usize) -> bool {
+        self.sent.len() == shards
+            && self.unsent.len() == shards
+            && is_model(&self.current, cols)
+            && self.recent.iter().all(|version| is_model(&version.model, cols))
     }
 
     /// The model of the server.

@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+use wincode::{SchemaRead, SchemaWrite};
 
 use super::error::DataError;
 
@@ -185,7 +186,7 @@ impl LabelCounts {
 }
 
 /// The labels of the file that stand for -1 and +1.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, SchemaRead, SchemaWrite)]
 pub struct LabelMap {
     /// What the file calls the negative class.
     pub negative: f64,

@@ -14,6 +14,7 @@ mod squared_hinge;
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
+use wincode::{SchemaRead, SchemaWrite};
 
 pub use hinge::Hinge;
 pub use logistic::{Logistic, probability};
@@ -67,7 +68,7 @@ pub trait Loss: Copy + Send + Sync {
 }
 
 /// The losses a user can name.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, SchemaRead, SchemaWrite)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossKind {
     /// `max(0, 1 - m)`

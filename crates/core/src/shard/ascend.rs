@@ -45,6 +45,13 @@ impl Shard {
 
     /// `w~, theta~ += delta`.
     fn follow(&mut self, delta: &ModelDelta) {
+        if delta.whole {
+            for &j in &self.active {
+                self.model[j as usize] = 0.0;
+                self.theta[j as usize] = 0;
+            }
+            self.active.clear();
+        }
         for (i, &j) in delta.indices.iter().enumerate() {
             self.model[j as usize] = delta.weights[i];
             self.theta[j as usize] = delta.theta[i];

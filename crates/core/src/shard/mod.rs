@@ -8,6 +8,7 @@ mod ascend;
 mod evidence;
 mod score;
 mod slope;
+mod state;
 mod view;
 
 use crate::{
@@ -21,6 +22,7 @@ use crate::{
 use view::View;
 
 pub(crate) use evidence::conjugate_sum;
+pub use state::{Alpha, NotThisShard};
 
 /// Rows of one shard, ready for training: targets mapped, values normalised.
 #[derive(Debug, Clone)]
@@ -93,7 +95,7 @@ impl Shard {
             Directive::Certify { support } => Reply::Evidence(self.evidence(support)),
             Directive::Gradient(probe) => Reply::Gradient(self.slope(probe)),
             Directive::Nominate { probe, count } => self.nominate(probe, *count),
-            Directive::Survey { columns } => self.answer_survey(columns),
+            Directive::Survey { columns, at } => self.answer_survey(columns, at.as_ref()),
             Directive::Flush => Reply::Ascend(self.largest_unsent()),
             Directive::Sdiht { model, unscored } => {
                 let mut losses = self.losses(unscored);

@@ -105,8 +105,11 @@ impl Shard {
         Reply::Nominees { gradient: Sparse { indices, values }, curvature }
     }
 
-    /// Exact gradient and curvature on `columns`, as found by the last nomination.
-    pub(super) fn answer_survey(&mut self, columns: &[u32]) -> Reply {
+    /// Exact gradient and curvature on `columns`, as found by the last nomination, or at another model.
+    pub(super) fn answer_survey(&mut self, columns: &[u32], at: Option<&Probe>) -> Reply {
+        if let Some(probe) = at {
+            self.survey = Some(self.survey_at(probe));
+        }
         let Some(survey) = &self.survey else {
             let (gradient, curvature) = (vec![0.0; columns.len()], vec![0.0; columns.len()]);
             return Reply::Survey { gradient, curvature };

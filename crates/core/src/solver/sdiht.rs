@@ -12,6 +12,7 @@
 
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
+use wincode::{SchemaRead, SchemaWrite};
 
 use crate::{
     loss::Loss,
@@ -22,7 +23,7 @@ use crate::{
 };
 
 /// How far a step goes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, SchemaRead, SchemaWrite)]
 #[serde(rename_all = "lowercase")]
 pub enum StepRule {
     /// The exact maximiser of a separable lower bound of D on the block (M13): it cannot diverge.
@@ -34,7 +35,7 @@ pub enum StepRule {
 }
 
 /// Settings of the dual algorithms of the papers.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, SchemaRead, SchemaWrite)]
 pub struct SdihtSettings {
     /// Rows of a block; `None` is all rows of the shard, which is DIHT.
     pub batch: Option<usize>,
@@ -71,6 +72,16 @@ impl Sdiht {
             steps: 0,
             top: TopK::new(),
         }
+    }
+
+    /// Steps taken, which the step of the theorem shrinks with.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// A solver that goes on after `steps`.
+    pub(crate) fn after(job: &Job, steps: u64) -> Self {
+        Self { steps, ..Self::new(job) }
     }
 
     /// One round from the server's model `ws`.

@@ -1,0 +1,81 @@
+//! What a shard needs to go on in another life: alpha, from which all else follows.
+
+use wincode::{SchemaRead, SchemaWrite};
+
+use crate::{
+    loss::{Loss, with_loss},
+    round::{Job, Sparse},
+    solver::Sdiht,
+};
+
+use super::Shard;
+
+/// The dual variables of a shard.
+#[derive(Debug, Clone, PartialEq, SchemaRead, SchemaWrite)]
+pub struct Alpha {
+    /// The shard.
+    pub shard: u64,
+    /// The job.
+    pub job: Job,
+    /// Stored entries of the shard, to tell other data from the same.
+    pub entries: u64,
+    /// The dual variables per unit of sample weight.
+    pub beta: Vec<f64>,
+    /// Steps that DIHT or SDIHT has taken.
+    pub steps: u64,
+}
+
+/// Dual variables of another shard, another job or other data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("these dual variables are not those of this shard, this job and these data")]
+pub struct NotThisShard;
+
+impl Shard {
+    /// Its dual variables.
+    pub fn alpha(&self) -> Alpha {
+        Alpha {
+            shard: self.number as u64,
+            job: self.job,
+            entries: self.design.matrix().nnz() as u64,
+            beta: self.beta.clone(),
+            steps: self.sdiht.as_ref().map_or(0, Sdiht::steps),
+        }
+    }
+
+    /// Goes on from `alpha`.
+    ///
+    /// # Errors
+    /// It is not that of this shard.
+    pub fn resume(&mut self, alpha: Alpha) -> Result<(), NotThisShard> {
+        let mine = alpha.shard == self.number as u64
+            && alpha.job == self.job
+            && alpha.entries == self.design.matrix().nnz() as u64
+            && alpha.beta.len() == self.beta.len();
+        if !mine {
+            return Err(NotThisShard);
+        }
+        // A bound holds for any alpha in the domain, so whatever a file says is brought there.
+        let project = |beta: f64, y: f64| {
+            if beta.is_finite() { with_loss!(self.job.loss, l => l.project(beta, y)) } else { 0.0 }
+        };
+        self.beta = alpha.beta.iter().zip(&self.y).map(|(&b, &y)| project(b, y)).collect();
+        self.sdiht = (alpha.steps > 0).then(|| Sdiht::after(&self.job, alpha.steps));
+        self.rebuild();
+        Ok(())
+    }
+
+    /// All of `u`, as it counts from now on as sent.
+    pub fn restate(&mut self) -> Sparse<f32> {
+        self.rebuild();
+        let mut part = Sparse::default();
+        for (j, (&u, held)) in self.u.iter().zip(&mut self.held).enumerate() {
+            let sent = u as f32;
+            *held = f64::from(sent);
+            if sent != 0.0 {
+                part.indices.push(j as u32);
+                part.values.push(sent);
+            }
+        }
+        part
+    }
+}
