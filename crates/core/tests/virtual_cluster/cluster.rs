@@ -233,7 +233,10 @@ impl Cluster {
                 }
             }
             Message::Exchange { shard, life, round, reply } => {
-                if self.known(shard, life, now) && self.stays[shard] == Some((life, true)) {
+                // A place that an earlier server gave is none here.
+                if self.stays[shard] == Some((life, false)) {
+                    self.network.send(now, &Message::Unknown { shard, life });
+                } else if self.known(shard, life, now) {
                     if let Some(reply) = reply {
                         let event = Event::Answer { shard, round, reply };
                         self.board.handle(Duration::from_millis(now), event);
