@@ -98,7 +98,9 @@ fn deaths_change_the_way_and_not_the_end() {
             assert!(bound <= best.min(found), "{loss}, seed {seed}: {bound} {best} {found}");
             // Sums that do not belong to the alphas would lead the shards astray, and the bound would stay low.
             let gap = wild.gap().unwrap();
-            assert!(gap <= calm_gap + 2e-2, "{loss}, seed {seed}: gap {gap} against {calm_gap}");
+            // Without a barrier there are few certificates, and a death may come shortly before the last.
+            let slack = if pace == Pace::Barrier { 2e-2 } else { 1e-1 };
+            assert!(gap <= calm_gap + slack, "{loss}, seed {seed}: gap {gap} against {calm_gap}");
         }
         assert!(struck >= 400, "only {struck} faults in 100 runs");
     }
