@@ -243,6 +243,32 @@ impl ValidConfig {
         }
     }
 
+    /// What makes this job another than one with other settings, as pairs of a name and a value. Limits do
+    /// not: a run may go on for longer than was first meant.
+    pub fn identity(&self) -> Vec<(String, String)> {
+        let c = &self.0;
+        let pairs: [(&str, &dyn std::fmt::Debug); 17] = [
+            ("-k", &c.k),
+            ("--loss", &c.loss),
+            ("the ridge", &c.ridge),
+            ("--algorithm", &c.algorithm),
+            ("--workers", &c.workers),
+            ("--uplink", &c.uplink),
+            ("--aggregate", &c.combine),
+            ("--beta", &c.beta),
+            ("--async", &c.pace),
+            ("--batch-size", &c.batch_size),
+            ("--local-steps", &c.local_steps),
+            ("--step", &c.step),
+            ("--seed", &c.seed),
+            ("the intercept", &c.intercept),
+            ("--normalize", &c.normalize),
+            ("--positive", &c.positive),
+            ("--zero-based", &c.zero_based),
+        ];
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), format!("{value:?}"))).collect()
+    }
+
     /// How the coordinator combines answers.
     pub fn method(&self) -> Method {
         match self.0.algorithm {

@@ -7,11 +7,13 @@
 //! - [`shard`], [`solver`]: the shards' side; [`coordinator`]: the other side, a state machine without I/O
 //! - [`enrol`]: what a run must know of its data before the first round
 //! - [`switchboard`]: the coordinator for workers whose messages may be lost or repeated
+//! - [`checkpoint`], [`record`]: what a run keeps on disk for its own sake
 //! - [`local`]: both in one process; [`train`]: a whole run; [`config`], [`model`]: what goes in and out
 //! - [`evaluate`], [`measures`], [`metrics`], [`synth`]: measures, and data to measure on
 //!
 //! Derivations are numbered M1, M2, ... in `docs/math.md`, and comments refer to them by number.
 
+pub mod checkpoint;
 pub mod config;
 pub mod coordinator;
 pub mod data;
@@ -23,6 +25,7 @@ pub mod loss;
 pub mod measures;
 pub mod metrics;
 pub mod model;
+pub mod record;
 pub mod rng;
 pub mod round;
 pub mod shard;

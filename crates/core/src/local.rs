@@ -18,7 +18,17 @@ use crate::{
 pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 /// Payload over the wire, of all workers; nothing in one process.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    serde::Serialize,
+    wincode::SchemaRead,
+    wincode::SchemaWrite,
+)]
 pub struct Traffic {
     /// From the workers.
     pub up: u64,

@@ -28,6 +28,8 @@ pub enum Description {
 pub enum Verdict {
     /// The first round may come.
     Launch(Launch),
+    /// Rounds are under way, and the shard has to restate itself.
+    UnderWay(Launch),
     /// There will be no rounds.
     End(Ending),
 }
@@ -62,9 +64,11 @@ pub fn decode_description(
 
 /// The server's answer.
 pub fn encode_verdict(verdict: &Verdict) -> pb::DescribeReply {
+    use describe_reply::Verdict as Member;
     let member = match verdict {
-        Verdict::Launch(launch) => describe_reply::Verdict::Launch(encode_launch(launch)),
-        Verdict::End(ending) => describe_reply::Verdict::Ending(encode_ending(ending)),
+        Verdict::Launch(launch) => Member::Launch(encode_launch(launch)),
+        Verdict::UnderWay(launch) => Member::UnderWay(encode_launch(launch)),
+        Verdict::End(ending) => Member::Ending(encode_ending(ending)),
     };
     pb::DescribeReply { verdict: Some(member) }
 }
@@ -75,18 +79,18 @@ pub fn decode_verdict(
     assignment: &Assignment,
     sent: &Description,
 ) -> Result<Verdict, WireError> {
-    let launch = match present("verdict", reply.verdict)? {
-        describe_reply::Verdict::Ending(ending) => {
-            return Ok(Verdict::End(decode_ending(ending)?));
-        }
-        describe_reply::Verdict::Launch(launch) => launch,
+    use describe_reply::Verdict as Member;
+    let (launch, verdict): (_, fn(Launch) -> Verdict) = match present("verdict", reply.verdict)? {
+        Member::Ending(ending) => return Ok(Verdict::End(decode_ending(ending)?)),
+        Member::Launch(launch) => (launch, Verdict::Launch),
+        Member::UnderWay(launch) => (launch, Verdict::UnderWay),
     };
     let Description::Facts(facts) = sent else {
         return Err(WireError::Contradiction { field: "launch", other: "problem" });
     };
     let launch = decode_launch(launch)?;
     agree(&launch, assignment, facts)?;
-    Ok(Verdict::Launch(launch))
+    Ok(verdict(launch))
 }
 
 /// The whole cannot be smaller than its part, nor of another kind.

@@ -55,6 +55,7 @@ impl DirectiveEncoder {
                 weights: delta.weights.clone(),
                 theta: delta.theta.clone(),
                 caution: delta.caution,
+                whole: delta.whole,
             }),
             Directive::Certify { support } => Next::Certify(pb::Certify { gaps: to_gaps(support) }),
             Directive::Gradient(probe) => Next::Gradient(self.probe(round, probe)),
@@ -62,7 +63,10 @@ impl DirectiveEncoder {
                 probe: Some(self.probe(round, probe)),
                 count: *count as u64,
             }),
-            Directive::Survey { columns } => Next::Survey(pb::Survey { gaps: to_gaps(columns) }),
+            Directive::Survey { columns, at } => Next::Survey(pb::Survey {
+                gaps: to_gaps(columns),
+                at: at.as_ref().map(|probe| self.probe(round, probe)),
+            }),
             Directive::Flush => Next::Flush(pb::Flush {}),
             Directive::Sdiht { model, unscored } => Next::Sdiht(pb::Sdiht {
                 model: Some(encode_weights(model)),
@@ -133,9 +137,10 @@ impl DirectiveDecoder {
                 let probe = present("nominate.probe", nominate.probe)?;
                 Directive::Nominate { probe: self.probe(round, probe)?, count }
             }
-            Next::Survey(survey) => {
-                Directive::Survey { columns: columns("survey.gaps", &survey.gaps)? }
-            }
+            Next::Survey(survey) => Directive::Survey {
+                columns: columns("survey.gaps", &survey.gaps)?,
+                at: survey.at.map(|probe| self.probe(round, probe)).transpose()?,
+            },
             Next::Flush(_) => Directive::Flush,
             Next::Sdiht(sdiht) => Directive::Sdiht {
                 model: self.model("sdiht.model", sdiht.model, self.bounds.model())?,
@@ -152,7 +157,7 @@ impl DirectiveDecoder {
     }
 
     fn delta(&self, message: pb::Ascend) -> Result<ModelDelta, WireError> {
-        let most = self.bounds.support();
+        let most = if message.whole { self.bounds.cols } else { self.bounds.support() };
         let indices = from_gaps("ascend.gaps", &message.gaps, self.bounds.cols, most)?;
         same_length("ascend.weights", &message.weights, indices.len())?;
         same_length("ascend.theta", &message.theta, indices.len())?;
@@ -161,8 +166,8 @@ impl DirectiveDecoder {
             let value = f64::from(message.caution);
             return Err(WireError::NotPositive { field: "ascend.caution", value });
         }
-        let (weights, theta, caution) = (message.weights, message.theta, message.caution);
-        Ok(ModelDelta { indices, weights, theta, caution })
+        let (weights, theta) = (message.weights, message.theta);
+        Ok(ModelDelta { indices, weights, theta, caution: message.caution, whole: message.whole })
     }
 
     fn probe(&mut self, round: u64, message: pb::Probe) -> Result<Probe, WireError> {

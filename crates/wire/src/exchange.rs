@@ -144,6 +144,17 @@ pub fn decode_heartbeat(request: &pb::HeartbeatRequest) -> Result<Caller, WireEr
     Caller::from_fields(request.session, request.shard)
 }
 
+/// The server's answer to a sign of life, which may name a shard that nobody has.
+pub fn encode_heard(orphan: Option<usize>) -> pb::HeartbeatReply {
+    pb::HeartbeatReply { orphan: orphan.map(small_count) }
+}
+
+/// The answer as a worker takes it.
+pub fn decode_heard(reply: &pb::HeartbeatReply) -> Result<Option<usize>, WireError> {
+    let shard = |orphan: u32| ranged("orphan", orphan.into(), 0, MAX_SHARDS as u64 - 1);
+    reply.orphan.map(shard).transpose()
+}
+
 pub(crate) fn encode_ending(ending: &Ending) -> pb::Ending {
     let how = match ending {
         Ending::Finished => How::Finished(pb::Finished {}),

@@ -1,5 +1,7 @@
 //! `Join`: a worker asks for a shard and is told which one, and how to read it.
 
+use std::time::Duration;
+
 use ddiht_core::{
     data::{LabelRule, Normalize},
     enrol::{Assignment, Preparation},
@@ -10,24 +12,33 @@ use crate::{
     bounds::{MAX_LOCATIONS, MAX_SHARDS},
     check::{MAX_TEXT, ascending, at_most, cut, finite, present, ranged, short, small_count},
     error::WireError,
-    exchange::SessionId,
-    pb::{self, label_rule::Rule},
+    exchange::{Ending, SessionId, decode_ending, encode_ending},
+    pb::{self, join_reply::Outcome, label_rule::Rule},
 };
 
 /// Bytes of the name of a build.
 const MAX_BUILD: usize = 256;
+/// Milliseconds between signs of life: more often is noise, more seldom is silence.
+const LEAST_HEARTBEAT: u64 = 10;
+const MOST_HEARTBEAT: u64 = 3_600_000;
 /// Labels in a rule for the positive class.
 const MAX_RULE_LABELS: usize = MAX_LOCATIONS;
 
-/// A worker process: a random number it drew when it started.
+/// A worker, whatever process it is: a random number it keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WorkerId(pub u64);
+
+/// An attempt of a worker to join: a random number it draws each time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LifeId(pub u64);
 
 /// A worker that wants to join.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Joining {
     /// Who it is.
     pub worker: WorkerId,
+    /// Which of its attempts this is.
+    pub life: LifeId,
     /// Its program and version.
     pub build: String,
     /// The shard it would like.
@@ -41,6 +52,17 @@ pub struct Joined {
     pub session: SessionId,
     /// What to read.
     pub assignment: Assignment,
+    /// Time between signs of life.
+    pub heartbeat: Duration,
+}
+
+/// What became of a wish to join.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Admission {
+    /// There is a shard.
+    Joined(Joined),
+    /// The run was over first.
+    Over(Ending),
 }
 
 /// The request of a worker.
@@ -48,6 +70,7 @@ pub fn encode_join(joining: &Joining) -> pb::JoinRequest {
     pb::JoinRequest {
         protocol: PROTOCOL,
         worker: joining.worker.0,
+        life: joining.life.0,
         build: cut(&joining.build, MAX_BUILD),
         wished_shard: joining.wish.map(small_count),
     }
@@ -63,15 +86,24 @@ pub fn decode_join(request: pb::JoinRequest, shards: usize) -> Result<Joining, W
     let wish = request.wished_shard.map(|shard| shard as usize).filter(|&shard| shard < shards);
     Ok(Joining {
         worker: WorkerId(request.worker),
+        life: LifeId(request.life),
         build: short("build", request.build, MAX_BUILD)?,
         wish,
     })
 }
 
 /// The server's answer.
-pub fn encode_joined(joined: &Joined) -> pb::JoinReply {
+pub fn encode_admission(admission: &Admission) -> pb::JoinReply {
+    let outcome = match admission {
+        Admission::Joined(joined) => Outcome::Welcome(encode_welcome(joined)),
+        Admission::Over(ending) => Outcome::Ending(encode_ending(ending)),
+    };
+    pb::JoinReply { outcome: Some(outcome) }
+}
+
+fn encode_welcome(joined: &Joined) -> pb::Welcome {
     let told = &joined.assignment;
-    pb::JoinReply {
+    pb::Welcome {
         session: joined.session.0,
         assignment: Some(pb::Assignment {
             shard: small_count(told.shard),
@@ -79,11 +111,19 @@ pub fn encode_joined(joined: &Joined) -> pb::JoinReply {
             data: told.data.clone(),
             preparation: Some(encode_preparation(&told.preparation)),
         }),
+        heartbeat_millis: u32::try_from(joined.heartbeat.as_millis()).unwrap_or(u32::MAX),
     }
 }
 
 /// The answer as a worker takes it.
-pub fn decode_joined(reply: pb::JoinReply) -> Result<Joined, WireError> {
+pub fn decode_admission(reply: pb::JoinReply) -> Result<Admission, WireError> {
+    Ok(match present("outcome", reply.outcome)? {
+        Outcome::Welcome(welcome) => Admission::Joined(decode_welcome(welcome)?),
+        Outcome::Ending(ending) => Admission::Over(decode_ending(ending)?),
+    })
+}
+
+fn decode_welcome(reply: pb::Welcome) -> Result<Joined, WireError> {
     let told = present("assignment", reply.assignment)?;
     let shards = ranged("assignment.shards", told.shards.into(), 1, MAX_SHARDS as u64)?;
     at_most("assignment.data", &told.data, MAX_LOCATIONS)?;
@@ -94,7 +134,10 @@ pub fn decode_joined(reply: pb::JoinReply) -> Result<Joined, WireError> {
         data: told.data,
         preparation: decode_preparation(present("assignment.preparation", told.preparation)?)?,
     };
-    Ok(Joined { session: SessionId(reply.session), assignment })
+    let millis = u64::from(reply.heartbeat_millis);
+    ranged("heartbeat_millis", millis, LEAST_HEARTBEAT, MOST_HEARTBEAT)?;
+    let heartbeat = Duration::from_millis(millis);
+    Ok(Joined { session: SessionId(reply.session), assignment, heartbeat })
 }
 
 fn encode_preparation(preparation: &Preparation) -> pb::Preparation {

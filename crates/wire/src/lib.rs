@@ -7,6 +7,7 @@
 //! # Layout
 //! - [`pb`]: what `proto/` generates; [`FILE_DESCRIPTOR_SET`] for the reflection service
 //! - [`join`], [`describe`]: the calls before the first round; [`job`] is what a launch carries
+//! - [`restate`]: what a shard that comes back holds
 //! - [`exchange`]: the envelope of a round; [`directive`] goes down, [`reply`] comes up
 //! - [`control`]: status, model, stop
 //! - [`bounds`]: how many entries a message may have; [`limits`]: how many bytes
@@ -28,6 +29,7 @@ pub mod job;
 pub mod join;
 pub mod limits;
 pub mod reply;
+pub mod restate;
 
 pub use bounds::Bounds;
 pub use check::MAX_TEXT;
@@ -36,12 +38,13 @@ pub use describe::{Description, Verdict};
 pub use directive::{DirectiveDecoder, DirectiveEncoder};
 pub use error::WireError;
 pub use exchange::{Answer, AnswerBody, Caller, Ending, SealedReply, SessionId, Turn};
-pub use join::{Joined, Joining, WorkerId};
+pub use join::{Admission, Joined, Joining, LifeId, WorkerId};
 pub use limits::payload_len;
 pub use reply::{decode_reply, encode_reply};
+pub use restate::{Pieces, Restatement};
 
 /// Version of the contract; server and worker must have the same.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// The compiled `proto/`, for the reflection service.
 pub const FILE_DESCRIPTOR_SET: &[u8] = tonic::include_file_descriptor_set!("ddiht_v1");

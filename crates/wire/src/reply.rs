@@ -71,7 +71,7 @@ pub fn decode_reply(sealed: SealedReply, asked: &Directive, job: &Job) -> Result
         (Directive::Nominate { count, .. }, Answer::Nominees(nominees)) => {
             decode_nominees(nominees, *count, &bounds)
         }
-        (Directive::Survey { columns }, Answer::Findings(findings)) => {
+        (Directive::Survey { columns, .. }, Answer::Findings(findings)) => {
             decode_findings(findings, columns.len())
         }
         (Directive::Sdiht { unscored, .. }, Answer::LocalModel(local)) => {

@@ -4,7 +4,10 @@
 //! What shards hold is not: they are the owners of their alphas, and say what they hold when they come back
 //! ([`super::Event::Restated`]). Until then nobody is asked anything.
 
-use crate::round::{Job, Weights};
+use crate::{
+    record,
+    round::{Job, Weights},
+};
 
 use super::{Coordinator, Limits, Method, Pace, Running};
 
@@ -25,7 +28,7 @@ impl Coordinator {
     /// # Errors
     /// It cannot be encoded.
     pub fn save(&self) -> Result<Vec<u8>, wincode::WriteError> {
-        wincode::serialize(self)
+        record::encode(self)
     }
 
     /// Goes on from what [`Coordinator::save`] gave, under `limits`. Every shard has to restate itself before
@@ -40,7 +43,7 @@ impl Coordinator {
         pace: Pace,
         limits: Limits,
     ) -> Result<Self, ResumeError> {
-        let mut this: Self = wincode::deserialize_exact(bytes)?;
+        let mut this: Self = record::decode(bytes)?;
         let same_method = match (&mut this.method, method) {
             (Running::Exact(exact), Method::Exact) => exact.resume(&job, pace),
             (Running::Averaging(averaging), Method::Average { .. }) => averaging.resume(&job, pace),

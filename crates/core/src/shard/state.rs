@@ -10,6 +10,9 @@ use crate::{
 
 use super::Shard;
 
+/// Dual variables of a block.
+const BLOCK: usize = 1 << 16;
+
 /// The dual variables of a shard.
 #[derive(Debug, Clone, PartialEq, SchemaRead, SchemaWrite)]
 pub struct Alpha {
@@ -19,8 +22,9 @@ pub struct Alpha {
     pub job: Job,
     /// Stored entries of the shard, to tell other data from the same.
     pub entries: u64,
-    /// The dual variables per unit of sample weight.
-    pub beta: Vec<f64>,
+    /// The dual variables per unit of sample weight, in blocks, so that no array is larger than files of ours
+    /// may have.
+    pub beta: Vec<Vec<f64>>,
     /// Steps that DIHT or SDIHT has taken.
     pub steps: u64,
 }
@@ -37,7 +41,7 @@ impl Shard {
             shard: self.number as u64,
             job: self.job,
             entries: self.design.matrix().nnz() as u64,
-            beta: self.beta.clone(),
+            beta: self.beta.chunks(BLOCK).map(<[f64]>::to_vec).collect(),
             steps: self.sdiht.as_ref().map_or(0, Sdiht::steps),
         }
     }
@@ -50,7 +54,7 @@ impl Shard {
         let mine = alpha.shard == self.number as u64
             && alpha.job == self.job
             && alpha.entries == self.design.matrix().nnz() as u64
-            && alpha.beta.len() == self.beta.len();
+            && alpha.beta.iter().map(Vec::len).sum::<usize>() == self.beta.len();
         if !mine {
             return Err(NotThisShard);
         }
@@ -58,7 +62,8 @@ impl Shard {
         let project = |beta: f64, y: f64| {
             if beta.is_finite() { with_loss!(self.job.loss, l => l.project(beta, y)) } else { 0.0 }
         };
-        self.beta = alpha.beta.iter().zip(&self.y).map(|(&b, &y)| project(b, y)).collect();
+        self.beta =
+            alpha.beta.iter().flatten().zip(&self.y).map(|(&b, &y)| project(b, y)).collect();
         self.sdiht = (alpha.steps > 0).then(|| Sdiht::after(&self.job, alpha.steps));
         self.rebuild();
         Ok(())

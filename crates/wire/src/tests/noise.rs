@@ -6,8 +6,8 @@ use prost::Message;
 
 use super::{caller, job, values};
 use crate::{
-    AnswerBody, Description, DirectiveDecoder, DirectiveEncoder, ModelAssembler, control,
-    decode_reply, describe, exchange, join, pb,
+    Admission, AnswerBody, Description, DirectiveDecoder, DirectiveEncoder, ModelAssembler, Pieces,
+    control, decode_reply, describe, exchange, join, pb, restate,
 };
 
 fn questions() -> Vec<Directive> {
@@ -18,7 +18,7 @@ fn questions() -> Vec<Directive> {
         Directive::Certify { support: vec![0, 3] },
         Directive::Gradient(probe.clone()),
         Directive::Nominate { probe, count: 2 },
-        Directive::Survey { columns: vec![0, 3] },
+        Directive::Survey { columns: vec![0, 3], at: None },
         Directive::Sdiht { model: model.clone(), unscored: Vec::new() },
         Directive::Score { candidates: vec![model.clone()] },
         Directive::Measure { model },
@@ -47,7 +47,7 @@ fn take_enrolment(bytes: &[u8]) {
         let _ = join::decode_join(request, 3);
     }
     if let Ok(reply) = pb::JoinReply::decode(bytes)
-        && let Ok(joined) = join::decode_joined(reply)
+        && let Ok(Admission::Joined(joined)) = join::decode_admission(reply)
         && let Ok(verdict) = pb::DescribeReply::decode(bytes)
     {
         let sent = Description::Facts(Default::default());
@@ -61,6 +61,14 @@ fn take_enrolment(bytes: &[u8]) {
     }
     if let Ok(beat) = pb::HeartbeatRequest::decode(bytes) {
         let _ = exchange::decode_heartbeat(&beat);
+    }
+    if let Ok(heard) = pb::HeartbeatReply::decode(bytes) {
+        let _ = exchange::decode_heard(&heard);
+    }
+    if let Ok(request) = pb::RestateRequest::decode(bytes)
+        && let Ok(piece) = restate::open_restatement(request)
+    {
+        let _ = Pieces::default().take(piece, &job());
     }
 }
 
@@ -123,7 +131,7 @@ proptest! {
         let answer = Some(pb::exchange_request::Answer::Ascent(ascent));
         let request = pb::ExchangeRequest { session: 1, shard: 0, round, compute_micros: 0, answer };
         take_answer(&request.encode_to_vec());
-        let ascend = pb::Ascend { gaps, theta: vec![1; values.len()], weights: values, caution: 1.0 };
+        let ascend = pb::Ascend { gaps, theta: vec![1; values.len()], weights: values, caution: 1.0, whole: false };
         let next = Some(pb::exchange_reply::Next::Ascend(ascend));
         take_question(&pb::ExchangeReply { round, next }.encode_to_vec());
     }

@@ -179,7 +179,11 @@ fn surveys() {
         (findings(&[1.0; 2], &[1.0, -1.0]), Code::OutOfRange, "findings.curvature"),
         (findings(&[1.0; 2], &[1.0, f32::NAN]), Code::InvalidArgument, "findings.curvature"),
     ];
-    check(&Directive::Survey { columns: vec![0, 7] }, findings(&[-1.0; 2], &[0.0; 2]), cases);
+    check(
+        &Directive::Survey { columns: vec![0, 7], at: None },
+        findings(&[-1.0; 2], &[0.0; 2]),
+        cases,
+    );
 }
 
 #[test]

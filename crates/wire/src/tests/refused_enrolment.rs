@@ -1,17 +1,25 @@
 //! Every rule for what is said before the first round, broken once.
 
+use std::time::Duration;
+
 use ddiht_core::{
     data::{LabelCounts, LabelMap, Normalize},
     enrol::{Assignment, Launch, Preparation, ShardFacts},
+    round::Sparse,
 };
 use tonic::Code;
 
 use super::{Change, ROWS, SHARDS, assert_refused, caller, job};
 use crate::{
-    Description, Joined, Joining, SessionId, Verdict, WireError, WorkerId,
+    Admission, Description, Joined, Joining, LifeId, Pieces, SessionId, Verdict, WireError,
+    WorkerId,
     bounds::{MAX_COLS, MAX_ENTRIES, MAX_LABELS, MAX_LOCATIONS, MAX_ROWS},
     describe, join,
-    pb::{self, describe_reply, describe_request, label_rule::Rule, sdiht_settings::Step},
+    pb::{
+        self, describe_reply, describe_request, join_reply::Outcome, label_rule::Rule,
+        sdiht_settings::Step,
+    },
+    restate,
 };
 
 fn assignment() -> Assignment {
@@ -27,10 +35,15 @@ fn facts() -> ShardFacts {
 
 #[test]
 fn joins() {
-    let joining = Joining { worker: WorkerId(1), build: "ddiht 0.1.0".into(), wish: Some(2) };
+    let joining = Joining {
+        worker: WorkerId(1),
+        life: LifeId(2),
+        build: "ddiht 0.1.0".into(),
+        wish: Some(2),
+    };
     let cases: [(Change<pb::JoinRequest>, Code, &str); 3] = [
-        (|r| r.protocol = 0, Code::FailedPrecondition, "protocol 0, this build speaks 1"),
-        (|r| r.protocol = 2, Code::FailedPrecondition, "protocol 2"),
+        (|r| r.protocol = 0, Code::FailedPrecondition, "protocol 0, this build speaks 2"),
+        (|r| r.protocol = 1, Code::FailedPrecondition, "protocol 1"),
         (|r| r.build = "x".repeat(257), Code::ResourceExhausted, "build"),
     ];
     for (change, code, words) in cases {
@@ -87,14 +100,64 @@ fn assignments() {
             "preparation.positive contradicts",
         ),
     ];
-    let joined = Joined { session: SessionId(3), assignment: assignment() };
     for (change, code, words) in cases {
-        let mut reply = join::encode_joined(&joined);
-        change(reply.assignment.as_mut().unwrap());
-        assert_refused(join::decode_joined(reply), code, words);
+        let broken = admission(|welcome| change(welcome.assignment.as_mut().unwrap()));
+        assert_refused(broken, code, words);
     }
-    let nothing = pb::JoinReply { session: 3, assignment: None };
-    assert_refused(join::decode_joined(nothing), Code::InvalidArgument, "assignment");
+    let nothing = admission(|welcome| welcome.assignment = None);
+    assert_refused(nothing, Code::InvalidArgument, "assignment");
+    for millis in [0, 9, u32::MAX] {
+        let beat = admission(|welcome| welcome.heartbeat_millis = millis);
+        assert_refused(beat, Code::OutOfRange, "heartbeat_millis");
+    }
+    let nothing = join::decode_admission(pb::JoinReply { outcome: None });
+    assert_refused(nothing, Code::InvalidArgument, "outcome");
+}
+
+/// A welcome, broken by `change`, as a worker takes it.
+fn admission(change: impl Fn(&mut pb::Welcome)) -> Result<Admission, WireError> {
+    let heartbeat = Duration::from_secs(2);
+    let joined = Joined { session: SessionId(3), assignment: assignment(), heartbeat };
+    let mut reply = join::encode_admission(&Admission::Joined(joined));
+    if let Some(Outcome::Welcome(welcome)) = &mut reply.outcome {
+        change(welcome);
+    }
+    join::decode_admission(reply)
+}
+
+#[test]
+fn restatements() {
+    let part = Sparse { indices: (0..20).map(|j| 2 * j + 1).collect(), values: vec![0.5; 20] };
+    let cases: [(Change<pb::RestateRequest>, Code, &str); 6] = [
+        (|r| r.offset = 1, Code::OutOfRange, "restate.offset"),
+        (|r| ascent(r).gaps[1] = 0, Code::InvalidArgument, "ascending"),
+        (|r| ascent(r).gaps[1] = 99, Code::OutOfRange, "column 100"),
+        (|r| ascent(r).values[3] = f32::NAN, Code::InvalidArgument, "restate.part.values"),
+        (|r| ascent(r).values.truncate(3), Code::InvalidArgument, "restate.part.values"),
+        (|r| ascent(r).gaps = vec![1; 8193], Code::ResourceExhausted, "restate.part.gaps"),
+    ];
+    let request = || restate::encode_restatement(caller(), &part).remove(0);
+    for (change, code, words) in cases {
+        let mut request = request();
+        change(&mut request);
+        let piece = restate::open_restatement(request).unwrap();
+        assert_refused(Pieces::default().take(piece, &job()), code, words);
+    }
+    let nothing = pb::RestateRequest { part: None, ..request() };
+    assert_refused(restate::open_restatement(nothing), Code::InvalidArgument, "part is missing");
+    let foreign = pb::RestateRequest { shard: u32::MAX, ..request() };
+    assert_refused(restate::open_restatement(foreign), Code::OutOfRange, "shard");
+    // The second piece must lie behind the first.
+    let mut pieces = Pieces::default();
+    let first = pb::RestateRequest { last: false, ..request() };
+    assert_eq!(pieces.take(restate::open_restatement(first).unwrap(), &job()).unwrap(), None);
+    let second = pb::RestateRequest { offset: 20, ..request() };
+    let piece = restate::open_restatement(second).unwrap();
+    assert_refused(pieces.take(piece, &job()), Code::InvalidArgument, "ascending");
+}
+
+fn ascent(request: &mut pb::RestateRequest) -> &mut pb::Ascent {
+    request.part.as_mut().unwrap()
 }
 
 fn labels(facts: &mut pb::ShardFacts) -> &mut pb::LabelCounts {

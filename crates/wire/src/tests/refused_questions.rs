@@ -15,7 +15,7 @@ fn decode(round: u64, next: Option<Next>) -> Result<Turn, crate::WireError> {
 
 fn ascend(gaps: &[u32], weights: &[f32], theta: &[u8]) -> Next {
     let (gaps, weights, theta) = (gaps.to_vec(), weights.to_vec(), theta.to_vec());
-    Next::Ascend(pb::Ascend { gaps, weights, theta, caution: 1.0 })
+    Next::Ascend(pb::Ascend { gaps, weights, theta, caution: 1.0, whole: false })
 }
 
 fn doubles(gaps: &[u32], values: &[f64]) -> pb::Weights {
@@ -41,7 +41,7 @@ fn columns_that_cannot_be() {
         (ascend(&[1, u32::MAX], &two, &[9, 9]), Code::OutOfRange, "column 4294967296"),
         (ascend(&[3, 0], &two, &[9, 9]), Code::InvalidArgument, "ascending at entry 1"),
         (Next::Certify(pb::Certify { gaps: vec![50] }), Code::OutOfRange, "certify.gaps"),
-        (Next::Survey(pb::Survey { gaps: vec![50] }), Code::OutOfRange, "survey.gaps"),
+        (Next::Survey(pb::Survey { gaps: vec![50], at: None }), Code::OutOfRange, "survey.gaps"),
         (Next::Certify(pb::Certify { gaps: vec![1; 47] }), Code::ResourceExhausted, "46"),
     ];
     for (next, code, words) in cases {

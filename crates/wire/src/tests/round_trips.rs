@@ -6,14 +6,15 @@ use ddiht_core::{
     data::Normalize,
     enrol::{Assignment, Preparation, ShardFacts},
     loss::LossKind,
-    round::{Directive, Job, Reply},
+    round::{Directive, Job, Reply, Sparse},
 };
 use proptest::prelude::*;
 
 use super::{caller, job, over_the_wire, values};
 use crate::{
-    AnswerBody, Description, DirectiveDecoder, DirectiveEncoder, Ending, Joined, Joining,
-    SessionId, Turn, Verdict, WorkerId, decode_reply, describe, exchange, join,
+    Admission, AnswerBody, Description, DirectiveDecoder, DirectiveEncoder, Ending, Joined,
+    Joining, LifeId, Pieces, SessionId, Turn, Verdict, WorkerId, decode_reply, describe, exchange,
+    join, restate,
 };
 
 fn reply_over_the_wire(reply: &Reply, asked: &Directive, job: &Job) -> Reply {
@@ -54,17 +55,22 @@ proptest! {
     }
 
     #[test]
-    fn joins(worker in any::<u64>(), build in ".{0,60}", wish in prop::option::of(0usize..3)) {
-        let joining = Joining { worker: WorkerId(worker), build, wish };
+    fn joins(
+        worker in any::<u64>(), life in any::<u64>(), build in ".{0,60}",
+        wish in prop::option::of(0usize..3),
+    ) {
+        let joining = Joining { worker: WorkerId(worker), life: LifeId(life), build, wish };
         let sent = over_the_wire(&join::encode_join(&joining));
         prop_assert_eq!(join::decode_join(sent, 3).unwrap(), joining);
     }
 
     #[test]
     fn assignments(session in any::<u64>(), assignment in values::assignment()) {
-        let joined = Joined { session: SessionId(session), assignment };
-        let sent = over_the_wire(&join::encode_joined(&joined));
-        prop_assert_eq!(join::decode_joined(sent).unwrap(), joined);
+        let heartbeat = Duration::from_millis(700);
+        let joined = Joined { session: SessionId(session), assignment, heartbeat };
+        let admission = Admission::Joined(joined);
+        let sent = over_the_wire(&join::encode_admission(&admission));
+        prop_assert_eq!(join::decode_admission(sent).unwrap(), admission);
     }
 
     #[test]
@@ -85,9 +91,11 @@ proptest! {
         let shards = launch.job.shards;
         let assignment = Assignment { shard: 0, shards, data: Vec::new(), preparation };
         let facts = Description::Facts(ShardFacts { cols: 1, ..ShardFacts::default() });
-        let verdict = Verdict::Launch(launch);
-        let sent = over_the_wire(&describe::encode_verdict(&verdict));
-        prop_assert_eq!(describe::decode_verdict(sent, &assignment, &facts).unwrap(), verdict);
+        for verdict in [Verdict::Launch(launch), Verdict::UnderWay(launch)] {
+            let sent = over_the_wire(&describe::encode_verdict(&verdict));
+            let told = describe::decode_verdict(sent, &assignment, &facts).unwrap();
+            prop_assert_eq!(told, verdict);
+        }
     }
 }
 
@@ -98,12 +106,40 @@ fn the_first_word_and_the_signs_of_life() {
     assert!(matches!(answer.body, AnswerBody::Ready));
     let beat = over_the_wire(&exchange::encode_heartbeat(caller()));
     assert_eq!(exchange::decode_heartbeat(&beat).unwrap(), caller());
+    for orphan in [None, Some(2)] {
+        let heard = over_the_wire(&exchange::encode_heard(orphan));
+        assert_eq!(exchange::decode_heard(&heard).unwrap(), orphan);
+    }
+}
+
+/// In any number of pieces, each of them sent once or more often.
+#[test]
+fn restatements() {
+    let job = Job { cols: 100_000, ..job() };
+    for count in [0, 1, 8191, 8192, 8193, 50_000] {
+        let indices: Vec<u32> = (0..count).map(|i| 2 * i + 1).collect();
+        let part = Sparse { values: indices.iter().map(|&j| j as f32).collect(), indices };
+        let (mut pieces, mut whole) = (Pieces::default(), None);
+        for request in restate::encode_restatement(caller(), &part) {
+            assert_eq!(whole, None);
+            let times = if request.last { 1 } else { 2 };
+            for _ in 0..times {
+                let piece = restate::open_restatement(over_the_wire(&request)).unwrap();
+                assert_eq!(piece.caller, caller());
+                whole = pieces.take(piece, &job).unwrap();
+            }
+        }
+        assert_eq!(whole, Some(part));
+    }
 }
 
 #[test]
 fn endings_and_problems() {
     let mut decoder = DirectiveDecoder::new(&job());
     for ending in [Ending::Finished, Ending::Failed("a.svm:3:1: no label".into())] {
+        let over = Admission::Over(ending.clone());
+        let sent = over_the_wire(&join::encode_admission(&over));
+        assert_eq!(join::decode_admission(sent).unwrap(), over);
         let sent = over_the_wire(&exchange::encode_end(9, &ending));
         assert_eq!(decoder.decode(sent).unwrap(), Turn::End(ending));
     }

@@ -65,8 +65,16 @@ fn delta() -> impl Strategy<Value = ModelDelta> {
     columns(K + 1).prop_flat_map(|indices| {
         let count = indices.len();
         (vec(single(), count), vec(any::<u8>(), count)).prop_map(move |(weights, theta)| {
-            ModelDelta { indices: indices.clone(), weights, theta, caution: 0.75 }
+            ModelDelta { indices: indices.clone(), weights, theta, caution: 0.75, whole: false }
         })
+    })
+}
+
+/// A model told whole may have any number of entries.
+fn whole() -> impl Strategy<Value = ModelDelta> {
+    columns(COLS).prop_map(|indices| {
+        let (weights, theta) = (vec![0.5; indices.len()], vec![255; indices.len()]);
+        ModelDelta { indices, weights, theta, caution: 1.0, whole: true }
     })
 }
 
@@ -76,7 +84,9 @@ pub(super) fn directive() -> impl Strategy<Value = Directive> {
         columns(2 * K + 1).prop_map(|support| Directive::Certify { support }),
         probe().prop_map(Directive::Gradient),
         (probe(), 0..=9 * K).prop_map(|(probe, count)| Directive::Nominate { probe, count }),
-        columns(9 * K).prop_map(|columns| Directive::Survey { columns }),
+        whole().prop_map(Directive::Ascend),
+        (columns(9 * K), option::of(probe()))
+            .prop_map(|(columns, at)| Directive::Survey { columns, at }),
         Just(Directive::Flush),
         (weights(K + 1), models())
             .prop_map(|(model, unscored)| Directive::Sdiht { model, unscored }),
@@ -166,7 +176,7 @@ pub(super) fn question_and_answer() -> impl Strategy<Value = (Directive, Reply)>
             Directive::Certify { support } => evidence(support.len()).boxed(),
             Directive::Gradient(probe) => slope(probe.model.indices.len()).boxed(),
             Directive::Nominate { count, .. } => nominees(*count).boxed(),
-            Directive::Survey { columns } => findings(columns.len()).boxed(),
+            Directive::Survey { columns, .. } => findings(columns.len()).boxed(),
             Directive::Sdiht { unscored, .. } => local_model(unscored.len() + 1).boxed(),
             Directive::Score { candidates } => {
                 vec(magnitude(), candidates.len()).prop_map(Reply::Losses).boxed()
