@@ -359,9 +359,41 @@ pub(crate) struct ServerArgs {
     #[command(flatten)]
     pub(crate) job: JobArgs,
 
+    #[command(flatten)]
+    pub(crate) faults: FaultArgs,
+
     /// Allow an address that other machines can reach, without encryption
     #[arg(long)]
     pub(crate) insecure: bool,
+}
+
+/// What becomes of a run whose workers, or whose server, are lost.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Faults")]
+pub(crate) struct FaultArgs {
+    /// Directory for checkpoints: a server started again with the same command goes on from the last one
+    #[arg(long, value_name = "DIR")]
+    pub(crate) checkpoint: Option<PathBuf>,
+
+    /// Time between checkpoints
+    #[arg(long, value_name = "DURATION", default_value = "5s")]
+    pub(crate) checkpoint_every: String,
+
+    /// A worker that has not been heard for so long is given up, and its shard is free for another
+    #[arg(long, value_name = "DURATION", default_value = "10s")]
+    pub(crate) heartbeat_timeout: String,
+
+    /// Workers beyond --workers that may wait for a shard to become free
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) spares: usize,
+
+    /// Let a worker take a lost worker's shard on top of its own
+    #[arg(long)]
+    pub(crate) adopt_orphans: bool,
+
+    /// Turn out a worker whose update has a larger Euclidean norm than this [default: any finite norm]
+    #[arg(long, value_name = "X")]
+    pub(crate) max_update_norm: Option<f64>,
 }
 
 /// Run a worker of a cluster: join a server, hold a shard, answer rounds until the run is over.
@@ -376,7 +408,8 @@ pub(crate) struct WorkerArgs {
     #[arg(long, value_name = "LOCATION", num_args = 1..)]
     pub(crate) data: Vec<PathBuf>,
 
-    /// Directory in which to remember the shard, so that a restarted worker asks for it again
+    /// Directory in which to keep the shard's number and its dual variables, so that a restarted worker goes on
+    /// where it was; each worker needs its own
     #[arg(long, value_name = "DIR")]
     pub(crate) state: Option<PathBuf>,
 

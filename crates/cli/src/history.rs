@@ -1,7 +1,7 @@
 //! The history file: one JSON line a round.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, BufWriter, Write},
     path::Path,
     time::Duration,
@@ -39,6 +39,24 @@ pub(crate) struct History {
 impl History {
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         Ok(Self { out: BufWriter::new(File::create(path)?) })
+    }
+
+    /// Goes on with the history of a run that was saved after `rounds`: what came later was lost with the
+    /// server, and will come again.
+    pub(crate) fn resume(path: &Path, rounds: u64) -> io::Result<Self> {
+        let known = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(error),
+        };
+        let mut this = Self::create(path)?;
+        let is_before = |line: &&str| {
+            let record: Result<serde_json::Value, _> = serde_json::from_str(line);
+            record.is_ok_and(|record| record["round"].as_u64().is_some_and(|r| r <= rounds))
+        };
+        known.lines().filter(is_before).try_for_each(|line| writeln!(this.out, "{line}"))?;
+        this.out.flush()?;
+        Ok(this)
     }
 
     /// Adds the round that just ended.

@@ -69,7 +69,12 @@ impl<'a> Run<'a> {
 
     /// Who shows the progress; its clock starts now.
     pub(crate) fn console(&self) -> Result<Console, Failure> {
-        let history = open_history(self.args)?;
+        self.console_after(None)
+    }
+
+    /// The same for a run that goes on after `rounds`.
+    pub(crate) fn console_after(&self, rounds: Option<u64>) -> Result<Console, Failure> {
+        let history = open_history(self.args, rounds)?;
         Ok(Console::start(self.args.quiet, history, self.signals.clone()))
     }
 
@@ -99,8 +104,12 @@ fn load(args: &TrainArgs) -> Result<RawData, Failure> {
     Ok(data::read(&args.data, &options)?)
 }
 
-fn open_history(args: &JobArgs) -> Result<Option<History>, Failure> {
-    let open = args.history.as_deref().map(History::create).transpose();
+fn open_history(args: &JobArgs, after: Option<u64>) -> Result<Option<History>, Failure> {
+    let open = |path| match after {
+        None => History::create(path),
+        Some(rounds) => History::resume(path, rounds),
+    };
+    let open = args.history.as_deref().map(open).transpose();
     open.map_err(|source| Failure::run(history_error(args, source)))
 }
 

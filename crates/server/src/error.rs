@@ -1,9 +1,8 @@
 //! Why a server ends without a model.
 
-use std::{io, net::SocketAddr};
+use std::{io, net::SocketAddr, path::PathBuf};
 
-use ddiht_core::{data::DataError, train::TrainError};
-use ddiht_wire::WireError;
+use ddiht_core::{checkpoint::CheckpointError, data::DataError, train::TrainError};
 
 /// A run that produced nothing.
 #[derive(Debug, thiserror::Error)]
@@ -27,16 +26,23 @@ pub enum ServerError {
     /// The data of all shards together cannot be used.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// A worker's answer breaks the protocol.
-    #[error("shard {shard} gave a bad answer in round {round}: {source}")]
-    BadAnswer {
-        /// The shard.
-        shard: usize,
-        /// The round.
-        round: u64,
-        /// What is wrong with it.
-        source: WireError,
+    /// The directory for checkpoints cannot be used.
+    #[error("cannot keep checkpoints in {}: {source}", directory.display())]
+    CheckpointDirectory {
+        /// The directory.
+        directory: PathBuf,
+        /// Why.
+        source: io::Error,
     },
+    /// There is a checkpoint that cannot be gone on from.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// The shards are not those of the run that was saved.
+    #[error(
+        "the data are not those of the checkpoint: rows, features, entries and labels must be the same; \
+         remove it, or name another directory"
+    )]
+    DataChanged,
     /// The run ended without a model.
     #[error(transparent)]
     Train(#[from] TrainError),
@@ -65,6 +71,13 @@ pub enum ServerError {
 impl ServerError {
     /// Whether the data are to blame, and not the run.
     pub fn is_input(&self) -> bool {
-        matches!(self, Self::Shard { .. } | Self::Data(_))
+        matches!(
+            self,
+            Self::Shard { .. }
+                | Self::Data(_)
+                | Self::CheckpointDirectory { .. }
+                | Self::Checkpoint(_)
+                | Self::DataChanged
+        )
     }
 }

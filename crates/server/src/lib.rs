@@ -5,13 +5,15 @@
 //!
 //! # Layout
 //! - [`run`]: from a listener to a trained model
-//! - `desk`: the thread that decides; `roster`: who has which shard; `rounds`: the open round on the wire
+//! - `desk`: the thread that decides; `roster`: who has which shard; `rounds`: the open round on the wire;
+//!   `keeper`: the state of the run on disk
 //! - `training`, `control`: the gRPC services; `request`: what they ask of the desk
 
 mod config;
 mod control;
 mod desk;
 mod error;
+mod keeper;
 mod request;
 mod roster;
 mod rounds;
@@ -24,8 +26,9 @@ use ddiht_wire::{FILE_DESCRIPTOR_SET, limits};
 use tokio::{net::TcpListener, sync::oneshot};
 use tonic::transport::{Server, server::TcpIncoming};
 
-pub use config::ServerConfig;
+pub use config::{CheckpointPolicy, FaultPolicy, ServerConfig};
 pub use error::ServerError;
+pub use keeper::{Saved, find as find_checkpoint, forget as forget_checkpoints};
 
 use control::{ControlServer, ControlService};
 use desk::Desk;
@@ -59,7 +62,10 @@ where
     let receive =
         limits::server_receive_before_launch(settings.k, settings.workers, settings.uplink);
     let training = TrainingServer::new(training).max_decoding_message_size(receive);
-    let (desk, status) = Desk::new(config, requests, observer);
+    let (desk, status) = match Desk::new(config, requests, observer) {
+        Ok(desk) => desk,
+        Err(error) => return (Err(error), None),
+    };
     let control = ControlServer::new(ControlService::new(status, mail.clone()));
 
     let (leave, left) = oneshot::channel();

@@ -1,8 +1,8 @@
 //! What the services ask of the desk.
 
-use std::sync::mpsc::Sender;
+use std::{net::SocketAddr, sync::mpsc::Sender};
 
-use ddiht_wire::{Answer, Caller, Description, Joined, Joining, Verdict, pb};
+use ddiht_wire::{Admission, Answer, Caller, Description, Joining, Restatement, Verdict, pb};
 use tokio::sync::oneshot;
 use tonic::Status;
 
@@ -12,10 +12,11 @@ pub(crate) type Respond<T> = oneshot::Sender<Result<T, Status>>;
 /// A call, checked as far as that is possible without knowing the round.
 #[derive(Debug)]
 pub(crate) enum Request {
-    Join { joining: Joining, respond: Respond<Joined> },
+    Join { joining: Joining, peer: Option<SocketAddr>, respond: Respond<Admission> },
     Describe { caller: Caller, description: Description, respond: Respond<Verdict> },
+    Restate { piece: Box<Restatement>, bytes: u64, respond: Respond<()> },
     Exchange { answer: Box<Answer>, bytes: u64, respond: Respond<pb::ExchangeReply> },
-    Heartbeat { caller: Caller, respond: Respond<()> },
+    Heartbeat { caller: Caller, respond: Respond<Option<usize>> },
     Model { respond: Respond<Vec<u8>> },
     Stop,
 }

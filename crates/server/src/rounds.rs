@@ -3,18 +3,21 @@
 use std::time::{Duration, Instant};
 
 use ddiht_core::{
-    coordinator::{Event, Stopped, Tally},
+    checkpoint::Checkpoint,
+    config::ValidConfig,
+    coordinator::{Event, Tally},
     enrol::Launch,
     local::Costs,
-    round::Directive,
+    round::{Directive, Reply},
     switchboard::{Notice, Switchboard},
 };
 use ddiht_wire::{
-    Answer, AnswerBody, DirectiveEncoder, Ending, WireError, decode_reply, exchange, payload_len,
-    pb,
+    Answer, AnswerBody, DirectiveEncoder, Ending, Pieces, Restatement, WireError, decode_reply,
+    exchange, payload_len, pb,
 };
+use tonic::Status;
 
-use crate::request::Respond;
+use crate::{keeper::Saved, request::Respond, roster::Refusal};
 
 /// The line to one shard.
 #[derive(Default)]
@@ -24,6 +27,8 @@ struct Line {
     sent: Option<pb::ExchangeReply>,
     /// Who waits, and for what comes after which round.
     waiting: Option<(u64, Respond<pb::ExchangeReply>)>,
+    /// What has come of a restatement that must be complete before the shard can answer.
+    restating: Option<Pieces>,
     answered: u64,
     told_the_end: bool,
 }
@@ -34,29 +39,100 @@ pub(crate) struct Rounds {
     board: Switchboard,
     lines: Vec<Line>,
     start: Instant,
+    /// Training time before `start`, by an earlier server.
+    before: Duration,
     pub(crate) costs: Costs,
+    max_update_norm: Option<f64>,
+}
+
+/// Why what a worker sent cannot be used.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub(crate) enum BadAnswer {
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+}
+
+impl From<BadAnswer> for Status {
+    fn from(bad: BadAnswer) -> Self {
+        match bad {
+            BadAnswer::Wire(error) => error.into(),
+            BadAnswer::Refused(refusal) => refusal.into(),
+        }
+    }
 }
 
 impl Rounds {
     /// The clock of training starts now.
-    pub(crate) fn new(launch: Launch, board: Switchboard) -> Self {
+    pub(crate) fn new(launch: Launch, board: Switchboard, max_update_norm: Option<f64>) -> Self {
         let shards = launch.job.shards;
         Self {
             launch,
             board,
             lines: (0..shards).map(|_| Line::default()).collect(),
             start: Instant::now(),
+            before: Duration::ZERO,
             costs: Costs { times: vec![Duration::ZERO; shards], ..Costs::default() },
+            max_update_norm,
         }
+    }
+
+    /// Goes on with a run that was saved; every shard has to restate itself.
+    pub(crate) fn resume(saved: Saved, max_update_norm: Option<f64>) -> Self {
+        let Saved { checkpoint, coordinator } = saved;
+        let board = Switchboard::new(coordinator);
+        let mut this = Self::new(checkpoint.launch, board, max_update_norm);
+        this.before = checkpoint.elapsed;
+        this.costs.traffic = checkpoint.traffic;
+        (0..this.lines.len()).for_each(|shard| this.renew(shard));
+        this
     }
 
     pub(crate) fn tally(&self) -> &Tally {
         self.board.tally()
     }
 
+    fn now(&self) -> Duration {
+        self.before + self.start.elapsed()
+    }
+
+    /// Another stay on `shard` begins: nothing of the line's past holds for it.
+    pub(crate) fn renew(&mut self, shard: usize) {
+        let answered = self.lines[shard].answered;
+        let restating = Some(Pieces::default());
+        self.lines[shard] = Line { restating, answered, ..Line::default() };
+    }
+
+    /// Whether `shard` has to restate itself before it can answer.
+    pub(crate) fn must_restate(&self, shard: usize) -> bool {
+        self.lines[shard].restating.is_some()
+    }
+
+    /// Takes a piece of what `shard` holds; the number of entries, once all of it is there.
+    pub(crate) fn restate(
+        &mut self,
+        piece: Restatement,
+        bytes: u64,
+    ) -> Result<Option<usize>, BadAnswer> {
+        self.costs.traffic.up += bytes;
+        self.costs.traffic.certificate += bytes;
+        let shard = piece.caller.shard;
+        let Some(pieces) = &mut self.lines[shard].restating else { return Ok(None) };
+        let Some(part) = pieces.take(piece, &self.launch.job)? else { return Ok(None) };
+        self.check_norm(shard, norm(&part.values))?;
+        self.lines[shard].restating = None;
+        let entries = part.indices.len();
+        self.board.handle(self.now(), Event::Restated { shard, part });
+        Ok(Some(entries))
+    }
+
     /// Takes the answer of a shard, if it is one that is waited for.
-    pub(crate) fn take(&mut self, answer: Answer, bytes: u64) -> Result<(), WireError> {
+    pub(crate) fn take(&mut self, answer: Answer, bytes: u64) -> Result<(), BadAnswer> {
         let (shard, round) = (answer.caller.shard, answer.round);
+        if self.must_restate(shard) {
+            return Err(Refusal::NotRestated { shard }.into());
+        }
         let Some(asked) = self.board.asked(shard, round) else {
             // Late or repeated: what it says is known.
             self.costs.traffic.up += bytes;
@@ -65,10 +141,22 @@ impl Rounds {
         count(&mut self.costs, asked, bytes, Way::Up);
         let AnswerBody::Reply(sealed) = answer.body else { return Ok(()) };
         let reply = decode_reply(sealed, asked, &self.launch.job)?;
+        match &reply {
+            Reply::Ascend(update) => self.check_norm(shard, norm(&update.values))?,
+            Reply::Sdiht(local) => self.check_norm(shard, norm(&local.model.values))?,
+            _ => {}
+        }
         self.lines[shard].answered += 1;
         self.costs.times[shard] = answer.compute;
-        self.board.handle(self.start.elapsed(), Event::Answer { shard, round, reply });
+        self.board.handle(self.now(), Event::Answer { shard, round, reply });
         Ok(())
+    }
+
+    fn check_norm(&self, shard: usize, norm: f64) -> Result<(), Refusal> {
+        match self.max_update_norm {
+            Some(most) if norm > most => Err(Refusal::TooLarge { shard, norm, most }),
+            _ => Ok(()),
+        }
     }
 
     /// Lets `respond` wait for what `shard` has to do after `round`. Who waited before has hung up.
@@ -78,7 +166,7 @@ impl Rounds {
 
     /// Asks for an early end.
     pub(crate) fn stop(&mut self, event: Event) {
-        self.board.handle(self.start.elapsed(), event);
+        self.board.handle(self.now(), event);
     }
 
     /// What has happened since the last call.
@@ -126,10 +214,26 @@ impl Rounds {
         (self.lines[shard].answered, behind)
     }
 
-    /// Why the run ended early, if somebody asked for that.
-    pub(crate) fn interrupted(&self) -> Option<Stopped> {
-        self.tally().interrupted.then_some(Stopped::Interrupted)
+    /// The state of the run, for another server to go on with.
+    pub(crate) fn checkpoint(&self, config: &ValidConfig) -> Option<Checkpoint> {
+        let tally = self.tally();
+        let coordinator = self.board.save();
+        let failed = |error| tracing::warn!("the state of the run cannot be encoded: {error}");
+        Some(Checkpoint {
+            request: config.identity(),
+            launch: self.launch,
+            elapsed: self.now(),
+            traffic: self.costs.traffic,
+            rounds: tally.rounds,
+            objective: tally.best().map(|best| best.objective),
+            bound: tally.bound(),
+            coordinator: coordinator.map_err(failed).ok()?,
+        })
     }
+}
+
+fn norm<T: Copy + Into<f64>>(values: &[T]) -> f64 {
+    values.iter().map(|&v| v.into().powi(2)).sum::<f64>().sqrt()
 }
 
 #[derive(Clone, Copy)]

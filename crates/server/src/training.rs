@@ -1,6 +1,6 @@
 //! The gRPC service of workers: every message is checked here and handed to the desk.
 
-use ddiht_wire::{describe, exchange, join, payload_len, pb};
+use ddiht_wire::{describe, exchange, join, payload_len, pb, restate};
 use tonic::{Request as Call, Response, Status};
 
 pub(crate) use ddiht_wire::pb::training_server::TrainingServer;
@@ -26,9 +26,10 @@ impl TrainingService {
 #[tonic::async_trait]
 impl pb::training_server::Training for TrainingService {
     async fn join(&self, call: Call<pb::JoinRequest>) -> Result<Response<pb::JoinReply>, Status> {
+        let peer = call.remote_addr();
         let joining = join::decode_join(call.into_inner(), self.shards)?;
-        let joined = self.mail.ask(|respond| Request::Join { joining, respond }).await?;
-        Ok(Response::new(join::encode_joined(&joined)))
+        let admission = self.mail.ask(|respond| Request::Join { joining, peer, respond }).await?;
+        Ok(Response::new(join::encode_admission(&admission)))
     }
 
     async fn describe(
@@ -39,6 +40,17 @@ impl pb::training_server::Training for TrainingService {
         let request = |respond| Request::Describe { caller, description, respond };
         let verdict = self.mail.ask(request).await?;
         Ok(Response::new(describe::encode_verdict(&verdict)))
+    }
+
+    async fn restate(
+        &self,
+        call: Call<pb::RestateRequest>,
+    ) -> Result<Response<pb::RestateReply>, Status> {
+        let message = call.into_inner();
+        let bytes = payload_len(&message);
+        let piece = Box::new(restate::open_restatement(message)?);
+        self.mail.ask(|respond| Request::Restate { piece, bytes, respond }).await?;
+        Ok(Response::new(pb::RestateReply {}))
     }
 
     async fn exchange(
@@ -57,7 +69,7 @@ impl pb::training_server::Training for TrainingService {
         call: Call<pb::HeartbeatRequest>,
     ) -> Result<Response<pb::HeartbeatReply>, Status> {
         let caller = exchange::decode_heartbeat(&call.into_inner())?;
-        self.mail.ask(|respond| Request::Heartbeat { caller, respond }).await?;
-        Ok(Response::new(pb::HeartbeatReply {}))
+        let orphan = self.mail.ask(|respond| Request::Heartbeat { caller, respond }).await?;
+        Ok(Response::new(exchange::encode_heard(orphan)))
     }
 }

@@ -35,6 +35,15 @@ pub enum WorkerError {
     /// The shard cannot be used.
     #[error(transparent)]
     Data(#[from] DataError),
+    /// Another process works with the state directory.
+    #[error("another worker uses the state in {}: every worker needs a directory of its own", directory.display())]
+    StateInUse {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// The server does not know this stay any more, and the worker has to join again.
+    #[error("{0}")]
+    StayEnded(String),
     /// The state directory cannot be written.
     #[error("cannot keep state in {}: {source}", directory.display())]
     State {
@@ -60,6 +69,6 @@ pub enum WorkerError {
 impl WorkerError {
     /// Whether the call or the data are to blame, and not the run.
     pub fn is_input(&self) -> bool {
-        matches!(self, Self::Data(_) | Self::Address { .. })
+        matches!(self, Self::Data(_) | Self::Address { .. } | Self::StateInUse { .. })
     }
 }

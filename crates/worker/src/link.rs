@@ -76,6 +76,9 @@ impl Link {
                 Ok(response) => return Ok(response.into_inner()),
                 Err(status) => status,
             };
+            if status.code() == Code::Aborted {
+                return Err(WorkerError::StayEnded(status.message().to_owned()));
+            }
             if !is_passing(&status) {
                 return Err(WorkerError::Refused(status.message().to_owned()));
             }

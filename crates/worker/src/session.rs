@@ -1,20 +1,26 @@
-//! The order of calls: join, describe, exchange until the end.
+//! The order of calls: join, describe, restate if rounds are under way, exchange until the end. A stay that
+//! the server does not know any more is followed by another, with the shard that is in memory.
 
-use std::{
-    hash::{BuildHasher, RandomState},
-    time::Duration,
-};
+use std::time::Duration;
 
+use ddiht_core::enrol::Assignment;
 use ddiht_wire::{
-    Caller, Description, DirectiveDecoder, Ending, Joined, Joining, Turn, Verdict, WorkerId,
-    describe, exchange, join, limits,
+    Admission, Caller, Description, DirectiveDecoder, Ending, Joined, Joining, LifeId, Turn,
+    Verdict, WorkerId, describe, exchange, join, limits,
+    pb::{self, training_client::TrainingClient},
+    restate,
 };
-use tokio::task::JoinHandle;
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::JoinHandle,
+    time::MissedTickBehavior,
+};
+use tonic::transport::Channel;
 
 use crate::{WorkerConfig, WorkerError, compute::Compute, link::Link, state};
 
-/// Time between signs of life.
-const HEARTBEAT: Duration = Duration::from_secs(2);
+/// Time before a worker that has lost its place asks for another.
+const REJOIN_PAUSE: Duration = Duration::from_millis(100);
 
 /// A task that ends with its owner.
 struct Attached(JoinHandle<()>);
@@ -25,107 +31,187 @@ impl Drop for Attached {
     }
 }
 
-/// Works until the run is over.
-pub(crate) async fn work(config: WorkerConfig) -> Result<(), WorkerError> {
-    let mut link = Link::new(&config, limits::worker_receive_before_launch())?;
-    let wish = config.state.as_deref().and_then(state::wished_shard);
-    let Joined { session, assignment } = join_run(&link, wish).await?;
-    let caller = Caller { session, shard: assignment.shard };
-    tracing::info!("shard {} of {}", assignment.shard, assignment.shards);
-    if let Some(directory) = &config.state {
-        state::remember(directory, assignment.shard)?;
+/// A shard that nobody has, and that the server asks us to take as well.
+pub(crate) type Orphans = mpsc::UnboundedSender<usize>;
+
+/// A worker on one shard at a time.
+pub(crate) struct Session {
+    link: Link,
+    compute: Compute,
+    state: Option<state::State>,
+    worker: WorkerId,
+    wish: Option<usize>,
+    orphans: Orphans,
+}
+
+impl Session {
+    /// With nothing done yet; `wish` is the shard it would like. The receiver ends with the thread of the
+    /// shard, when all is written.
+    pub(crate) fn new(
+        config: &WorkerConfig,
+        wish: Option<usize>,
+        orphans: Orphans,
+    ) -> Result<(Self, oneshot::Receiver<()>), WorkerError> {
+        let state = config.state.as_deref().map(state::State::open).transpose()?;
+        let worker = state.as_ref().map_or_else(|| WorkerId(state::draw()), |state| state.worker);
+        let known = state.as_ref().and_then(state::State::wished_shard);
+        let alpha = state.as_ref().map(state::State::alpha_file);
+        let (compute, ended) = Compute::start(config.load.clone(), config.delay, alpha)?;
+        let link = Link::new(config, limits::worker_receive_before_launch())?;
+        let wish = wish.or(known);
+        Ok((Self { link, compute, state, worker, wish, orphans }, ended))
     }
-    let _heartbeat = Attached(tokio::spawn(send_heartbeats(link.client.clone(), caller)));
 
-    let compute = Compute::start(config.load, config.delay)?;
-    let facts = match compute.load(assignment.clone()).await {
-        Err(WorkerError::Data(error)) => {
-            let problem = Description::Problem(error.to_string());
-            tell(&link, caller, &problem).await?;
-            return Err(error.into());
+    /// Works until the run is over.
+    pub(crate) async fn work(mut self) -> Result<(), WorkerError> {
+        loop {
+            match self.stay().await {
+                Err(WorkerError::StayEnded(sentence)) => {
+                    tracing::info!("{sentence}");
+                    // Two that take a place from each other must not do so without end and without pause.
+                    tokio::time::sleep(REJOIN_PAUSE).await;
+                }
+                Ok(Ending::Finished) => return Ok(()),
+                Ok(Ending::Failed(sentence)) => return Err(WorkerError::RunFailed(sentence)),
+                Err(error) => return Err(error),
+            }
         }
-        loaded => loaded?,
-    };
-    tracing::info!("{} rows, {} entries", facts.rows, facts.entries);
-    let description = Description::Facts(facts);
-    let verdict = tell(&link, caller, &description).await?;
-    let launch = match describe::decode_verdict(verdict, &assignment, &description)? {
-        Verdict::Launch(launch) => launch,
-        Verdict::End(ending) => return end(ending),
-    };
-    link.receive_at_most(limits::worker_receive(&launch.job));
-    compute.launch(launch).await?;
-    let decoder = DirectiveDecoder::new(&launch.job);
-    end(rounds(&link, caller, &compute, decoder).await?)
-}
+    }
 
-async fn join_run(link: &Link, wish: Option<usize>) -> Result<Joined, WorkerError> {
-    let joining = Joining {
-        worker: WorkerId(RandomState::new().hash_one(std::process::id())),
-        build: format!("ddiht {}", env!("CARGO_PKG_VERSION")),
-        wish,
-    };
-    let request = join::encode_join(&joining);
-    let call = link.call(|mut client| {
-        let request = request.clone();
-        async move { client.join(request).await }
-    });
-    Ok(join::decode_joined(call.await?)?)
-}
+    /// One stay on a shard, from joining to the end.
+    async fn stay(&mut self) -> Result<Ending, WorkerError> {
+        let joined = match self.join().await? {
+            Admission::Joined(joined) => joined,
+            Admission::Over(ending) => return Ok(ending),
+        };
+        let Joined { session, assignment, heartbeat } = joined;
+        let caller = Caller { session, shard: assignment.shard };
+        tracing::info!("shard {} of {}", assignment.shard, assignment.shards);
+        self.wish = Some(assignment.shard);
+        if let Some(state) = &self.state {
+            state.remember(assignment.shard)?;
+        }
+        let (client, orphans) = (self.link.client.clone(), self.orphans.clone());
+        let _heartbeat =
+            Attached(tokio::spawn(send_heartbeats(client, caller, heartbeat, orphans)));
+        let description = self.load(caller, &assignment).await?;
+        let verdict = self.tell(caller, &description).await?;
+        let (launch, under_way) =
+            match describe::decode_verdict(verdict, &assignment, &description)? {
+                Verdict::End(ending) => return Ok(ending),
+                Verdict::Launch(launch) => (launch, false),
+                Verdict::UnderWay(launch) => (launch, true),
+            };
+        self.compute.launch(launch, under_way).await?;
+        if under_way {
+            self.restate(caller).await?;
+        }
+        self.link.receive_at_most(limits::worker_receive(&launch.job));
+        self.rounds(caller, DirectiveDecoder::new(&launch.job)).await
+    }
 
-async fn tell(
-    link: &Link,
-    caller: Caller,
-    description: &Description,
-) -> Result<ddiht_wire::pb::DescribeReply, WorkerError> {
-    let request = describe::encode_description(caller, description);
-    let call = link.call(|mut client| {
-        let request = request.clone();
-        async move { client.describe(request).await }
-    });
-    call.await
-}
-
-/// Answers rounds until there are no more.
-async fn rounds(
-    link: &Link,
-    caller: Caller,
-    compute: &Compute,
-    mut decoder: DirectiveDecoder,
-) -> Result<Ending, WorkerError> {
-    let mut request = exchange::encode_ready(caller);
-    loop {
-        let next = link.call(|mut client| {
+    async fn join(&self) -> Result<Admission, WorkerError> {
+        let joining = Joining {
+            worker: self.worker,
+            life: LifeId(state::draw()),
+            build: format!("ddiht {}", env!("CARGO_PKG_VERSION")),
+            wish: self.wish,
+        };
+        let request = join::encode_join(&joining);
+        let call = self.link.call(|mut client| {
             let request = request.clone();
-            async move { client.exchange(request).await }
+            async move { client.join(request).await }
         });
-        match decoder.decode(next.await?)? {
-            Turn::End(ending) => return Ok(ending),
-            Turn::Ask { round, directive } => {
-                let computed = compute.answer(round, directive).await?;
-                request = exchange::encode_answer(caller, round, computed.time, &computed.reply);
+        Ok(join::decode_admission(call.await?)?)
+    }
+
+    /// Reads the shard. If that cannot be done the server is told why.
+    async fn load(
+        &self,
+        caller: Caller,
+        assignment: &Assignment,
+    ) -> Result<Description, WorkerError> {
+        match self.compute.load(assignment.clone()).await {
+            Err(WorkerError::Data(error)) => {
+                self.tell(caller, &Description::Problem(error.to_string())).await?;
+                Err(error.into())
+            }
+            loaded => {
+                let facts = loaded?;
+                tracing::info!("{} rows, {} entries", facts.rows, facts.entries);
+                Ok(Description::Facts(facts))
+            }
+        }
+    }
+
+    async fn tell(
+        &self,
+        caller: Caller,
+        description: &Description,
+    ) -> Result<pb::DescribeReply, WorkerError> {
+        let request = describe::encode_description(caller, description);
+        let call = self.link.call(|mut client| {
+            let request = request.clone();
+            async move { client.describe(request).await }
+        });
+        call.await
+    }
+
+    /// Tells the server what the shard holds.
+    async fn restate(&self, caller: Caller) -> Result<(), WorkerError> {
+        let part = self.compute.restate().await?;
+        for request in restate::encode_restatement(caller, &part) {
+            let call = self.link.call(|mut client| {
+                let request = request.clone();
+                async move { client.restate(request).await }
+            });
+            call.await?;
+        }
+        Ok(())
+    }
+
+    /// Answers rounds until there are no more.
+    async fn rounds(
+        &self,
+        caller: Caller,
+        mut decoder: DirectiveDecoder,
+    ) -> Result<Ending, WorkerError> {
+        let mut request = exchange::encode_ready(caller);
+        loop {
+            let next = self.link.call(|mut client| {
+                let request = request.clone();
+                async move { client.exchange(request).await }
+            });
+            match decoder.decode(next.await?)? {
+                Turn::End(ending) => return Ok(ending),
+                Turn::Ask { round, directive } => {
+                    let computed = self.compute.answer(round, directive).await?;
+                    request =
+                        exchange::encode_answer(caller, round, computed.time, &computed.reply);
+                }
             }
         }
     }
 }
 
-fn end(ending: Ending) -> Result<(), WorkerError> {
-    match ending {
-        Ending::Finished => Ok(()),
-        Ending::Failed(sentence) => Err(WorkerError::RunFailed(sentence)),
-    }
-}
-
 /// Says now and then that the worker is alive; a call that fails is followed by the next.
 async fn send_heartbeats(
-    mut client: ddiht_wire::pb::training_client::TrainingClient<tonic::transport::Channel>,
+    mut client: TrainingClient<Channel>,
     caller: Caller,
+    every: Duration,
+    orphans: Orphans,
 ) {
-    let mut clock = tokio::time::interval(HEARTBEAT);
+    let mut clock = tokio::time::interval(every);
+    clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         clock.tick().await;
-        if let Err(status) = client.heartbeat(exchange::encode_heartbeat(caller)).await {
-            tracing::debug!("heartbeat: {}", status.message());
+        let heard = client.heartbeat(exchange::encode_heartbeat(caller)).await;
+        match heard.map(|reply| exchange::decode_heard(reply.get_ref())) {
+            // Whoever would take an orphan is gone only when the worker ends.
+            Ok(Ok(Some(orphan))) => drop(orphans.send(orphan)),
+            Ok(Ok(None)) => {}
+            Ok(Err(error)) => tracing::debug!("heartbeat: {error}"),
+            Err(status) => tracing::debug!("heartbeat: {}", status.message()),
         }
     }
 }

@@ -49,7 +49,7 @@ async fn serve(
         };
         workers.spawn(ddiht_worker::run(config, std::future::pending()));
     }
-    let config = ServerConfig { request, data: Vec::new() };
+    let config = ServerConfig::new(request, Vec::new());
     let server = ddiht_server::run(listener, config, stop, console);
     tokio::pin!(server);
     loop {

@@ -1,10 +1,33 @@
 //! `ddiht server`.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::{
+    net::{SocketAddr, ToSocketAddrs},
+    time::Duration,
+};
 
-use ddiht_server::ServerConfig;
+use ddiht_server::{CheckpointPolicy, FaultPolicy, ServerConfig};
 
-use crate::{args::ServerArgs, failure::Failure, plan, train::Run};
+use crate::{
+    args::{FaultArgs, ServerArgs},
+    failure::Failure,
+    plan,
+    train::Run,
+};
+
+/// A shorter silence than this is no sign of death.
+const SHORTEST_TIMEOUT: Duration = Duration::from_millis(200);
+
+#[derive(Debug, thiserror::Error)]
+enum FaultOption {
+    #[error("--max-update-norm must be a positive number, not {0}")]
+    Norm(f64),
+    #[error("--heartbeat-timeout must be at least 200ms, not {0}")]
+    Timeout(String),
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the model is written, but the checkpoints cannot be removed: {0}")]
+struct ForgetError(std::io::Error);
 
 #[derive(Debug, thiserror::Error)]
 enum AddressError {
@@ -23,9 +46,16 @@ pub(crate) fn run(args: &ServerArgs) -> Result<(), Failure> {
     let request = plan::config(&args.job, args.workers)?;
     plan::use_threads(args.job.threads)?;
     let address = address(args).map_err(Failure::input)?;
-    let config = ServerConfig { request, data: args.data.clone() };
+    let faults = faults(&args.faults)?;
+    let checkpoint = checkpoint(&args.faults)?;
+    let find =
+        |policy: &CheckpointPolicy| ddiht_server::find_checkpoint(&policy.directory, &request);
+    let saved = checkpoint.as_ref().map(find).transpose()?.flatten();
+    let rounds = saved.as_ref().map(|saved| saved.checkpoint.rounds);
+    let directory = checkpoint.as_ref().map(|policy| policy.directory.clone());
+    let config = ServerConfig { request, data: args.data.clone(), faults, checkpoint, saved };
     run.signals.defer();
-    let console = run.console()?;
+    let console = run.console_after(rounds)?;
     let stop = run.signals.clone().wait();
     let served = super::block_on(async move {
         let listener = ddiht_server::bind(address).await?;
@@ -35,10 +65,40 @@ pub(crate) fn run(args: &ServerArgs) -> Result<(), Failure> {
         let (outcome, console) = ddiht_server::run(listener, config, stop, console).await;
         outcome.map(|trained| (trained, console))
     })?;
-    match served? {
-        (trained, Some(console)) => run.conclude(&trained, console),
-        (trained, None) => run.conclude(&trained, run.console()?),
+    let (trained, console) = served?;
+    let console = match console {
+        Some(console) => console,
+        None => run.console_after(rounds)?,
+    };
+    run.conclude(&trained, console)?;
+    // The model is written: there is nothing to go on with any more.
+    match directory.map(|directory| ddiht_server::forget_checkpoints(&directory)) {
+        Some(Err(error)) => Err(Failure::run(ForgetError(error))),
+        _ => Ok(()),
     }
+}
+
+fn faults(args: &FaultArgs) -> Result<FaultPolicy, Failure> {
+    if let Some(norm) = args.max_update_norm
+        && !(norm > 0.0 && norm.is_finite())
+    {
+        return Err(Failure::input(FaultOption::Norm(norm)));
+    }
+    let heartbeat_timeout = plan::time("--heartbeat-timeout", &args.heartbeat_timeout)?;
+    if heartbeat_timeout < SHORTEST_TIMEOUT {
+        return Err(Failure::input(FaultOption::Timeout(args.heartbeat_timeout.clone())));
+    }
+    Ok(FaultPolicy {
+        heartbeat_timeout,
+        spares: args.spares,
+        adopt_orphans: args.adopt_orphans,
+        max_update_norm: args.max_update_norm,
+    })
+}
+
+fn checkpoint(args: &FaultArgs) -> Result<Option<CheckpointPolicy>, Failure> {
+    let every = plan::time("--checkpoint-every", &args.checkpoint_every)?;
+    Ok(args.checkpoint.clone().map(|directory| CheckpointPolicy { directory, every }))
 }
 
 fn address(args: &ServerArgs) -> Result<SocketAddr, AddressError> {

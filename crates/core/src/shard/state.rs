@@ -69,6 +69,17 @@ impl Shard {
         Ok(())
     }
 
+    /// Forgets all rounds: alpha = 0, and nothing sent or heard.
+    pub fn restart(&mut self) {
+        self.beta.fill(0.0);
+        self.u.fill(0.0);
+        self.held.fill(0.0);
+        self.model.fill(0.0);
+        self.theta.fill(0);
+        self.active.clear();
+        (self.sdiht, self.survey) = (None, None);
+    }
+
     /// All of `u`, as it counts from now on as sent.
     pub fn restate(&mut self) -> Sparse<f32> {
         self.rebuild();

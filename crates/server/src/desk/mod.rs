@@ -1,32 +1,37 @@
 //! The thread that decides: it owns the roster, the coordinator and the clock.
 //!
 //! A run gathers workers until every shard has one, waits for all of them to describe what they hold, then
-//! exchanges rounds. Requests are handled one at a time, in the order they come.
+//! exchanges rounds. Requests are handled one at a time, in the order they come. A run that was saved goes
+//! the same way, but its workers have to restate what they hold before its rounds go on.
+
+mod members;
+mod status;
 
 use std::{
+    collections::VecDeque,
     sync::mpsc::{Receiver, RecvTimeoutError},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use ddiht_core::{
     coordinator::{Event, Stopped},
-    enrol::{Assignment, Launch, Preparation},
-    local::{Observer, Traffic},
+    enrol::Launch,
+    local::Observer,
     switchboard::{Notice, Switchboard},
     train::{TrainError, Trained},
 };
-use ddiht_wire::{
-    Answer, Caller, Description, Ending, Joined, Joining, Phase, RunStatus, Verdict, pb,
-};
+use ddiht_wire::{Answer, Caller, Description, Ending, Restatement, RunStatus, Verdict, pb};
 use tokio::sync::watch;
-use tonic::Status;
 
 use crate::{
     ServerConfig, ServerError,
+    keeper::{Keeper, Saved},
     request::{Request, Respond},
     roster::{Refusal, Roster},
-    rounds::Rounds,
+    rounds::{BadAnswer, Rounds},
 };
+
+use members::Spare;
 
 /// Time between looks at the clock when nobody calls.
 const TICK: Duration = Duration::from_millis(200);
@@ -38,6 +43,7 @@ enum Stage {
     /// Shards are joined and described; those that are done wait for the rest.
     Enrolling {
         waiting: Vec<Respond<Verdict>>,
+        saved: Option<Box<Saved>>,
     },
     Training(Box<Rounds>),
     Over {
@@ -54,6 +60,8 @@ pub(crate) struct Desk<O> {
     observer: O,
     status: watch::Sender<RunStatus>,
     roster: Roster,
+    spares: VecDeque<Spare>,
+    keeper: Option<Keeper>,
     stage: Stage,
     outcome: Option<Result<Trained, ServerError>>,
     stop_asked: Option<Instant>,
@@ -62,29 +70,31 @@ pub(crate) struct Desk<O> {
 
 impl<O: Observer> Desk<O> {
     pub(crate) fn new(
-        config: ServerConfig,
+        mut config: ServerConfig,
         requests: Receiver<Request>,
         observer: O,
-    ) -> (Self, watch::Receiver<RunStatus>) {
+    ) -> Result<(Self, watch::Receiver<RunStatus>), ServerError> {
         let shards = config.request.get().workers;
         // Sessions of an earlier server on this address must not be taken for ours.
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let roster = Roster::new(shards, since_epoch.as_nanos() as u64);
-        let (status, receiver) = watch::channel(first_status(&config));
-        let stage = Stage::Enrolling { waiting: Vec::new() };
-        let now = Instant::now();
+        let (status, receiver) = watch::channel(status::first_status(&config));
+        let saved = config.saved.take().map(Box::new);
+        let keeper = config.checkpoint.clone().map(Keeper::start).transpose()?;
         let this = Self {
             config,
             requests,
             observer,
             status,
             roster,
-            stage,
+            spares: VecDeque::new(),
+            keeper,
+            stage: Stage::Enrolling { waiting: Vec::new(), saved },
             outcome: None,
             stop_asked: None,
-            published: now,
+            published: Instant::now(),
         };
-        (this, receiver)
+        Ok((this, receiver))
     }
 
     /// Works until the run is over and everybody knows it.
@@ -106,13 +116,17 @@ impl<O: Observer> Desk<O> {
 
     fn handle(&mut self, request: Request) {
         match request {
-            Request::Join { joining, respond } => {
-                // Who has hung up will ask again, here and below.
-                let _ = respond.send(self.join(&joining).map_err(Status::from));
-            }
+            Request::Join { joining, peer, respond } => self.join(&joining, peer, respond),
             Request::Describe { caller, description, respond } => {
                 match self.roster.hear(caller, Instant::now()) {
                     Ok(()) => self.describe(caller, description, respond),
+                    Err(refusal) => drop(respond.send(Err(refusal.into()))),
+                }
+            }
+            Request::Restate { piece, bytes, respond } => {
+                let caller = piece.caller;
+                match self.roster.hear(caller, Instant::now()) {
+                    Ok(()) => self.restate(*piece, bytes, respond),
                     Err(refusal) => drop(respond.send(Err(refusal.into()))),
                 }
             }
@@ -123,50 +137,48 @@ impl<O: Observer> Desk<O> {
                 }
             }
             Request::Heartbeat { caller, respond } => {
-                let heard = self.roster.hear(caller, Instant::now());
-                let _ = respond.send(heard.map_err(Status::from));
+                let _ = respond.send(self.heartbeat(caller));
             }
             Request::Model { respond } => drop(respond.send(self.model())),
             Request::Stop => self.stop(),
         }
     }
 
-    fn join(&mut self, joining: &Joining) -> Result<Joined, Refusal> {
-        if matches!(self.stage, Stage::Over { .. }) {
-            return Err(Refusal::Over);
-        }
-        let before = self.roster.joined();
-        let (shard, session) = self.roster.join(joining, Instant::now())?;
-        let shards = self.config.request.get().workers;
-        if self.roster.joined() > before {
-            let joined = self.roster.joined();
-            tracing::info!("worker {joined} of {shards} ({}) has shard {shard}", joining.build);
-        }
-        self.publish();
-        let preparation = Preparation::of(&self.config.request);
-        let data = self.config.data.clone();
-        Ok(Joined { session, assignment: Assignment { shard, shards, data, preparation } })
-    }
-
     fn describe(&mut self, caller: Caller, description: Description, respond: Respond<Verdict>) {
-        let facts = match (&mut self.stage, description) {
-            (Stage::Training(rounds), _) => {
-                return drop(respond.send(Ok(Verdict::Launch(rounds.launch))));
+        let shard = caller.shard;
+        match (&mut self.stage, description) {
+            (Stage::Training(rounds), Description::Facts(facts)) => {
+                let launch = rounds.launch;
+                let restate = rounds.must_restate(shard);
+                let known = self.roster.recognise(shard, &facts).map(|()| {
+                    if restate { Verdict::UnderWay(launch) } else { Verdict::Launch(launch) }
+                });
+                if let Err(refusal) = &known {
+                    self.turn_out(shard, refusal);
+                }
+                let _ = respond.send(known.map_err(Into::into));
+            }
+            (Stage::Training(_), Description::Problem(sentence)) => {
+                // Others have read their shards: this one is waited for.
+                self.turn_out(shard, &sentence);
+                let _ = respond.send(Ok(Verdict::End(Ending::Failed(sentence))));
             }
             (Stage::Over { ending, .. }, _) => {
-                return drop(respond.send(Ok(Verdict::End(ending.clone()))));
+                let _ = respond.send(Ok(Verdict::End(ending.clone())));
             }
-            (Stage::Enrolling { waiting }, Description::Problem(sentence)) => {
+            (Stage::Enrolling { waiting, .. }, Description::Problem(sentence)) => {
                 waiting.push(respond);
-                let shard = caller.shard;
-                return self.fail(ServerError::Shard { shard, sentence });
+                self.fail(ServerError::Shard { shard, sentence });
             }
-            (Stage::Enrolling { waiting }, Description::Facts(facts)) => {
+            (Stage::Enrolling { waiting, .. }, Description::Facts(facts)) => {
                 waiting.push(respond);
-                facts
+                self.roster.describe(shard, facts);
+                self.launch_when_all_are_described();
             }
-        };
-        self.roster.describe(caller.shard, facts);
+        }
+    }
+
+    fn launch_when_all_are_described(&mut self) {
         let Some(facts) = self.roster.all_facts() else { return };
         match Launch::new(&self.config.request, &facts) {
             Ok(launch) => self.launch(launch),
@@ -174,40 +186,63 @@ impl<O: Observer> Desk<O> {
         }
     }
 
-    /// All shards are described: the first round may come.
+    /// All shards are described: the first round may come, or the next one.
     fn launch(&mut self, launch: Launch) {
         for remark in launch.remarks(self.config.request.get().k) {
             tracing::info!("{remark}");
         }
-        let board = Switchboard::new(self.config.request.coordinator(launch.job));
-        let rounds = Stage::Training(Box::new(Rounds::new(launch, board)));
-        if let Stage::Enrolling { waiting } = std::mem::replace(&mut self.stage, rounds) {
-            for respond in waiting {
-                let _ = respond.send(Ok(Verdict::Launch(launch)));
+        let Stage::Enrolling { waiting, saved } = &mut self.stage else { return };
+        let (waiting, saved) = (std::mem::take(waiting), saved.take());
+        let most = self.config.faults.max_update_norm;
+        let (rounds, verdict) = match saved {
+            Some(saved) if saved.checkpoint.launch != launch => {
+                self.stage = Stage::Enrolling { waiting, saved: None };
+                return self.fail(ServerError::DataChanged);
             }
+            Some(saved) => (Rounds::resume(*saved, most), Verdict::UnderWay(launch)),
+            None => {
+                let board = Switchboard::new(self.config.request.coordinator(launch.job));
+                (Rounds::new(launch, board, most), Verdict::Launch(launch))
+            }
+        };
+        self.stage = Stage::Training(Box::new(rounds));
+        for respond in waiting {
+            // Who has hung up will ask again, here and elsewhere.
+            let _ = respond.send(Ok(verdict.clone()));
         }
         self.go_on();
+    }
+
+    fn restate(&mut self, piece: Restatement, bytes: u64, respond: Respond<()>) {
+        let shard = piece.caller.shard;
+        let Stage::Training(rounds) = &mut self.stage else {
+            // Nothing is under way, or not any more: nobody needs to know.
+            return drop(respond.send(Ok(())));
+        };
+        match rounds.restate(piece, bytes) {
+            Ok(complete) => {
+                if let Some(entries) = complete {
+                    tracing::info!("shard {shard} goes on, with {entries} entries of u");
+                }
+                let _ = respond.send(Ok(()));
+                self.go_on();
+            }
+            Err(bad) => self.refuse(shard, bad, respond),
+        }
     }
 
     fn exchange(&mut self, answer: Answer, bytes: u64, respond: Respond<pb::ExchangeReply>) {
         let (shard, round) = (answer.caller.shard, answer.round);
         match &mut self.stage {
             Stage::Enrolling { .. } => {
-                let early =
-                    Status::failed_precondition("describe the shard before the first round");
-                let _ = respond.send(Err(early));
+                let _ = respond.send(Err(Refusal::NotDescribed.into()));
             }
             Stage::Training(rounds) => match rounds.take(answer, bytes) {
                 Ok(()) => {
                     rounds.wait(shard, round, respond);
                     self.go_on();
                 }
-                // Its alpha has moved on without us: nothing that comes after can be trusted.
-                Err(error) => {
-                    let refused = ServerError::BadAnswer { shard, round, source: error.clone() };
-                    let _ = respond.send(Err(error.into()));
-                    self.fail(refused);
-                }
+                Err(bad) => self.refuse(shard, bad, respond),
             },
             Stage::Over { rounds: Some(rounds), ending, .. } => {
                 rounds.wait(shard, round, respond);
@@ -219,6 +254,13 @@ impl<O: Observer> Desk<O> {
         }
     }
 
+    /// A worker whose word cannot be used loses its shard: its alpha has moved on without us, and only a
+    /// restatement puts that right.
+    fn refuse<T>(&mut self, shard: usize, bad: BadAnswer, respond: Respond<T>) {
+        self.turn_out(shard, &bad);
+        let _ = respond.send(Err(bad.into()));
+    }
+
     /// Takes what the coordinator has to say, and answers who waits.
     fn go_on(&mut self) {
         loop {
@@ -226,12 +268,26 @@ impl<O: Observer> Desk<O> {
             match rounds.poll() {
                 None => {
                     rounds.tell_the_waiting();
+                    self.keep();
                     return self.publish_now_and_then();
                 }
                 Some(Notice::Report) => self.observer.report(rounds.tally(), &rounds.costs),
                 Some(Notice::Finish(why)) => return self.finish(why),
                 Some(Notice::Fail(why)) => return self.fail(TrainError::from(why).into()),
             }
+        }
+    }
+
+    /// Writes the state of the run down when that is due.
+    fn keep(&mut self) {
+        let (Some(keeper), Stage::Training(rounds)) = (&self.keeper, &self.stage) else { return };
+        if !keeper.is_due() || rounds.tally().best().is_none() {
+            return;
+        }
+        let best = self.so_far(rounds).map(|trained| trained.model);
+        let checkpoint = rounds.checkpoint(&self.config.request);
+        if let (Some(checkpoint), Some(keeper)) = (checkpoint, &mut self.keeper) {
+            keeper.keep(checkpoint, best);
         }
     }
 
@@ -253,7 +309,7 @@ impl<O: Observer> Desk<O> {
     fn end(&mut self, outcome: Result<Trained, ServerError>, ending: &Ending) {
         let over = Stage::Over { rounds: None, ending: ending.clone(), since: Instant::now() };
         let kept = match std::mem::replace(&mut self.stage, over) {
-            Stage::Enrolling { waiting } => {
+            Stage::Enrolling { waiting, .. } => {
                 for respond in waiting {
                     let _ = respond.send(Ok(Verdict::End(ending.clone())));
                 }
@@ -268,6 +324,7 @@ impl<O: Observer> Desk<O> {
         if let Stage::Over { rounds, .. } = &mut self.stage {
             *rounds = kept;
         }
+        self.send_spares_home(ending);
         self.outcome = Some(outcome);
         self.publish();
     }
@@ -275,7 +332,16 @@ impl<O: Observer> Desk<O> {
     fn stop(&mut self) {
         self.stop_asked.get_or_insert_with(Instant::now);
         match &mut self.stage {
-            Stage::Enrolling { .. } => {
+            Stage::Enrolling { saved: Some(saved), .. } => {
+                // An earlier server has found a model.
+                let tally = saved.coordinator.tally().clone();
+                let (request, launch) = (&self.config.request, &saved.checkpoint.launch);
+                match Trained::conclude(request, launch, tally, Stopped::Interrupted) {
+                    Ok(trained) => self.end(Ok(trained), &Ending::Finished),
+                    Err(error) => self.fail(error.into()),
+                }
+            }
+            Stage::Enrolling { saved: None, .. } => {
                 let needed = self.config.request.get().workers;
                 let joined = self.roster.joined();
                 self.fail(ServerError::Early { joined, needed });
@@ -285,12 +351,12 @@ impl<O: Observer> Desk<O> {
         }
     }
 
-    /// Who asked for an end is not kept waiting by workers that do not answer.
+    /// Silent workers are given up, and who asked for an end is not kept waiting by them.
     fn look_at_the_clock(&mut self) {
+        self.give_up_the_silent();
         let overdue = self.stop_asked.is_some_and(|asked| asked.elapsed() >= PATIENCE);
         if let Stage::Training(rounds) = &mut self.stage
             && overdue
-            && rounds.interrupted().is_some()
         {
             rounds.stop(Event::Abandon);
             self.go_on();
@@ -307,101 +373,4 @@ impl<O: Observer> Desk<O> {
         };
         rounds.as_deref().is_some_and(told) || since.elapsed() >= PATIENCE
     }
-
-    /// The best model so far, as a file.
-    fn model(&self) -> Result<Vec<u8>, Status> {
-        let none = || Status::failed_precondition("there is no model yet");
-        let internal = |error: &dyn std::fmt::Display| Status::internal(error.to_string());
-        let trained = match (&self.outcome, &self.stage) {
-            (Some(Ok(trained)), _) => trained.model.to_json(),
-            (_, Stage::Training(rounds)) => {
-                let (request, launch) = (&self.config.request, &rounds.launch);
-                let tally = rounds.tally().clone();
-                let so_far = Trained::conclude(request, launch, tally, Stopped::Interrupted);
-                so_far.map_err(|_| none())?.model.to_json()
-            }
-            _ => return Err(none()),
-        };
-        trained.map(String::into_bytes).map_err(|error| internal(&error))
-    }
-
-    fn publish_now_and_then(&mut self) {
-        if self.published.elapsed() >= TICK {
-            self.publish();
-        }
-    }
-
-    /// Makes the state known to who watches.
-    fn publish(&mut self) {
-        self.published = Instant::now();
-        let mut status = first_status(&self.config);
-        status.workers_joined = self.roster.joined();
-        let rounds = match &self.stage {
-            Stage::Enrolling { .. } => {
-                if status.workers_joined == status.workers_needed {
-                    status.phase = Phase::Describing;
-                }
-                None
-            }
-            Stage::Training(rounds) => {
-                status.phase = Phase::Training;
-                Some(rounds)
-            }
-            Stage::Over { rounds, ending, .. } => {
-                status.phase = Phase::Finished;
-                if let Ending::Failed(sentence) = ending {
-                    status.phase = Phase::Failed;
-                    status.problem = Some(sentence.clone());
-                }
-                rounds.as_ref()
-            }
-        };
-        let progress = |shard| rounds.map_or((0, 0), |rounds| rounds.progress(shard));
-        status.shards = self.roster.status(self.published, progress);
-        if let Some(rounds) = rounds {
-            describe_rounds(rounds, &mut status);
-        }
-        self.status.send_replace(status);
-    }
-}
-
-/// Before anything has happened.
-fn first_status(config: &ServerConfig) -> RunStatus {
-    let settings = config.request.get();
-    RunStatus {
-        phase: Phase::Gathering,
-        workers_joined: 0,
-        workers_needed: settings.workers,
-        round: 0,
-        seconds: 0.0,
-        objective: None,
-        bound: None,
-        gap: None,
-        nnz: 0,
-        k: settings.k as u64,
-        rows: 0,
-        features: 0,
-        bytes_up: 0,
-        bytes_down: 0,
-        step: String::new(),
-        shards: Vec::new(),
-        problem: None,
-    }
-}
-
-fn describe_rounds(rounds: &Rounds, status: &mut RunStatus) {
-    let tally = rounds.tally();
-    let Traffic { up, down, .. } = rounds.costs.traffic;
-    status.round = tally.rounds;
-    status.seconds = tally.elapsed.as_secs_f64();
-    status.objective = tally.best().map(|best| best.objective);
-    status.bound = tally.bound();
-    status.gap = tally.gap();
-    status.nnz = tally.best().map_or(0, |best| best.model.nnz() as u64);
-    status.k = tally.job().k as u64;
-    status.rows = tally.job().total_rows as u64;
-    status.features = tally.job().cols as u64 - 1;
-    status.bytes_up = up;
-    status.bytes_down = down;
-    status.step = tally.step.name().to_owned();
 }

@@ -1,0 +1,185 @@
+//! The state of a run on disk: written now and then by a thread of its own, found again at the next start.
+//!
+//! A directory holds the last two checkpoints and the best model so far. A checkpoint has O(k) numbers: what
+//! the shards hold is theirs to remember.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::mpsc::{self, SyncSender, TrySendError},
+    thread::{self, JoinHandle},
+    time::Instant,
+};
+
+use ddiht_core::{
+    checkpoint::{Checkpoint, CheckpointError},
+    config::ValidConfig,
+    coordinator::Coordinator,
+    model::Model,
+    record::RecordError,
+};
+
+use crate::{CheckpointPolicy, ServerError};
+
+/// Checkpoints that are kept.
+const KEPT: usize = 2;
+const PREFIX: &str = "checkpoint-";
+const SUFFIX: &str = ".ddiht";
+/// The best model so far.
+const BEST: &str = "best.json";
+
+/// A run to go on with.
+#[derive(Debug)]
+pub struct Saved {
+    /// What was written.
+    pub checkpoint: Checkpoint,
+    pub(crate) coordinator: Coordinator,
+}
+
+/// Looks into `directory`, which is made if it is not there, for a run of `request` to go on with.
+///
+/// # Errors
+/// The directory cannot be written, or the newest checkpoint is of another job or version.
+pub fn find(directory: &Path, request: &ValidConfig) -> Result<Option<Saved>, ServerError> {
+    let unusable =
+        |source| ServerError::CheckpointDirectory { directory: directory.into(), source };
+    fs::create_dir_all(directory).map_err(unusable)?;
+    probe(directory).map_err(unusable)?;
+    for path in checkpoints(directory).map_err(unusable)?.into_iter().rev() {
+        let checkpoint = match Checkpoint::read(&path) {
+            Ok(checkpoint) => checkpoint,
+            Err(error @ (RecordError::Torn { .. } | RecordError::Foreign { .. })) => {
+                tracing::warn!("{error}; the one before it is used, if there is one");
+                continue;
+            }
+            Err(error) => return Err(CheckpointError::from(error).into()),
+        };
+        let coordinator = checkpoint.resume(request)?;
+        let (rounds, elapsed) = (checkpoint.rounds, checkpoint.elapsed.as_secs_f64());
+        tracing::info!("going on from {} (round {rounds}, {elapsed:.1} s)", path.display());
+        return Ok(Some(Saved { checkpoint, coordinator }));
+    }
+    Ok(None)
+}
+
+/// Removes the checkpoints of a run that is over; the best model stays.
+///
+/// # Errors
+/// A file cannot be removed.
+pub fn forget(directory: &Path) -> io::Result<()> {
+    checkpoints(directory)?.iter().try_for_each(fs::remove_file)
+}
+
+/// A directory that cannot be written should be known before any time is spent.
+fn probe(directory: &Path) -> io::Result<()> {
+    let path = directory.join(".ddiht-probe");
+    fs::write(&path, b"")?;
+    fs::remove_file(path)
+}
+
+/// The checkpoints of a directory, oldest first.
+fn checkpoints(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        if let Some(number) = number_of(&path) {
+            found.push((number, path));
+        }
+    }
+    found.sort();
+    Ok(found.into_iter().map(|(_, path)| path).collect())
+}
+
+fn number_of(path: &Path) -> Option<u64> {
+    let name = path.file_name()?.to_str()?;
+    name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?.parse().ok()
+}
+
+/// What is written at once.
+struct Page {
+    checkpoint: Checkpoint,
+    best: Option<Model>,
+}
+
+/// Writes the state of a run, never more often than asked and never while the last page is being written.
+pub(crate) struct Keeper {
+    policy: CheckpointPolicy,
+    pages: Option<SyncSender<Page>>,
+    writer: Option<JoinHandle<()>>,
+    written: Option<Instant>,
+}
+
+impl Keeper {
+    pub(crate) fn start(policy: CheckpointPolicy) -> Result<Self, ServerError> {
+        let (pages, inbox) = mpsc::sync_channel::<Page>(1);
+        let directory = policy.directory.clone();
+        let write = move || {
+            let mut healthy = true;
+            for page in inbox {
+                match write_page(&directory, &page) {
+                    Ok(()) if !healthy => {
+                        tracing::info!(
+                            "checkpoints in {} can be written again",
+                            directory.display()
+                        );
+                        healthy = true;
+                    }
+                    Ok(()) => {}
+                    Err(error) if healthy => {
+                        tracing::warn!(
+                            "cannot write a checkpoint to {}: {error}; training goes on without, and the \
+                             last one stays",
+                            directory.display()
+                        );
+                        healthy = false;
+                    }
+                    Err(_) => {}
+                }
+            }
+        };
+        let builder = thread::Builder::new().name("keeper".to_owned());
+        let writer = builder.spawn(write).map_err(ServerError::Thread)?;
+        Ok(Self { policy, pages: Some(pages), writer: Some(writer), written: None })
+    }
+
+    /// Whether it is time for another page.
+    pub(crate) fn is_due(&self) -> bool {
+        self.written.is_none_or(|written| written.elapsed() >= self.policy.every)
+    }
+
+    /// Hands a page to the writer. If that is busy the page is left out: the next one is newer.
+    pub(crate) fn keep(&mut self, checkpoint: Checkpoint, best: Option<Model>) {
+        let Some(pages) = &self.pages else { return };
+        match pages.try_send(Page { checkpoint, best }) {
+            Ok(()) => self.written = Some(Instant::now()),
+            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {}
+        }
+    }
+}
+
+impl Drop for Keeper {
+    /// What was handed over is written before anything else happens to the directory.
+    fn drop(&mut self) {
+        self.pages = None;
+        if let Some(writer) = self.writer.take() {
+            // A writer that panicked has nothing more to write.
+            let _ = writer.join();
+        }
+    }
+}
+
+/// Writes a page and removes the ones that are too old.
+fn write_page(directory: &Path, page: &Page) -> io::Result<()> {
+    let mut known = checkpoints(directory)?;
+    let next =
+        known.last().and_then(|path| number_of(path)).map_or(1, |last| last.saturating_add(1));
+    let path = directory.join(format!("{PREFIX}{next:08}{SUFFIX}"));
+    page.checkpoint.write(&path)?;
+    known.push(path);
+    let old = known.len().saturating_sub(KEPT);
+    known[..old].iter().try_for_each(fs::remove_file)?;
+    match &page.best {
+        Some(model) => model.save(&directory.join(BEST)).map_err(io::Error::other),
+        None => Ok(()),
+    }
+}
