@@ -11,5 +11,6 @@ mod processes;
 mod quality;
 mod reference;
 mod regression;
+mod security;
 mod stopping;
 mod util;

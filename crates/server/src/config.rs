@@ -2,6 +2,8 @@
 
 use ddiht_core::config::ValidConfig;
 
+use crate::Security;
+
 /// A job and where its data are.
 #[derive(Debug, Clone)]
 pub struct ServerConfig {
@@ -9,4 +11,6 @@ pub struct ServerConfig {
     pub request: ValidConfig,
     /// Where workers find the data, unless they know better.
     pub data: Vec<String>,
+    /// Who may call.
+    pub security: Security,
 }

@@ -7,14 +7,18 @@
 //! - [`run`]: from a listener to a trained model
 //! - `desk`: the thread that decides; `roster`: who has which shard; `rounds`: the open round on the wire
 //! - `training`, `control`: the gRPC services; `request`: what they ask of the desk
+//! - [`Security`]: who may call; `guard`: what every call has to pass; `tokens`: who has which rights
 
 mod config;
 mod control;
 mod desk;
 mod error;
+mod guard;
 mod request;
 mod roster;
 mod rounds;
+mod security;
+mod tokens;
 mod training;
 
 use std::{future::Future, net::SocketAddr, sync::mpsc, thread, time::Duration};
@@ -26,9 +30,11 @@ use tonic::transport::{Server, server::TcpIncoming};
 
 pub use config::ServerConfig;
 pub use error::ServerError;
+pub use security::{Security, SecurityFiles};
 
 use control::{ControlServer, ControlService};
 use desk::Desk;
+use guard::GuardLayer;
 use request::{Mail, Request};
 use training::{TrainingServer, TrainingService};
 
@@ -59,6 +65,7 @@ where
     let receive =
         limits::server_receive_before_launch(settings.k, settings.workers, settings.uplink);
     let training = TrainingServer::new(training).max_decoding_message_size(receive);
+    let guard = GuardLayer::new(config.security.tokens.clone());
     let (desk, status) = Desk::new(config, requests, observer);
     let control = ControlServer::new(ControlService::new(status, mail.clone()));
 
@@ -77,7 +84,7 @@ where
         shutdown.await;
         mail.send(Request::Stop);
     });
-    let served = serve(listener, training, control, left).await;
+    let served = serve(listener, guard, training, control, left).await;
     stopper.abort();
     match (served, worker.join()) {
         (Err(error), Ok((_, observer))) => (Err(error), Some(observer)),
@@ -88,6 +95,7 @@ where
 
 async fn serve(
     listener: TcpListener,
+    guard: GuardLayer,
     training: TrainingServer<TrainingService>,
     control: ControlServer<ControlService>,
     left: oneshot::Receiver<()>,
@@ -109,6 +117,7 @@ async fn serve(
         .initial_stream_window_size(WINDOW)
         .initial_connection_window_size(WINDOW)
         .http2_max_header_list_size(MAX_HEADERS)
+        .layer(guard)
         .add_service(health)
         .add_service(reflection)
         .add_service(training)

@@ -5,6 +5,8 @@ use std::{io, path::PathBuf, time::Duration};
 use ddiht_core::data::DataError;
 use ddiht_wire::WireError;
 
+use crate::Denial;
+
 /// A worker that could not do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
@@ -29,6 +31,9 @@ pub enum WorkerError {
     /// The server does not want this worker, or this answer.
     #[error("the server refuses: {0}")]
     Refused(String),
+    /// The server does not accept our credentials.
+    #[error(transparent)]
+    Denied(#[from] Denial),
     /// The server says what it must not.
     #[error("the server breaks the protocol: {0}")]
     Protocol(#[from] WireError),

@@ -6,11 +6,13 @@
 //!
 //! # Layout
 //! - [`run`]: from an address to the end of the run
+//! - [`Credentials`]: what a client shows its server
 //! - `session`: the order of calls; `link`: calls that are tried again; `compute`: the thread of the shard;
 //!   `state`: what is remembered between lives
 
 mod compute;
 mod config;
+mod credentials;
 mod error;
 mod link;
 mod session;
@@ -19,8 +21,9 @@ mod state;
 use std::future::Future;
 
 pub use config::{Loader, WorkerConfig};
+pub use credentials::{Bearer, CredentialFiles, Credentials, Denial};
 pub use error::WorkerError;
-pub use link::channel;
+pub use link::{Channel, channel};
 
 /// Works for the server of `config` until the run is over; `shutdown` ends it early.
 ///

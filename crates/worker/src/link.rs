@@ -8,11 +8,10 @@ use std::{
 
 use ddiht_wire::pb::training_client::TrainingClient;
 use tonic::{
-    Code, Response, Status,
-    transport::{Channel, Endpoint},
+    Code, Response, Status, service::interceptor::InterceptedService, transport::Endpoint,
 };
 
-use crate::{WorkerConfig, WorkerError};
+use crate::{Credentials, Denial, WorkerConfig, WorkerError, credentials::Bearer};
 
 /// The first pause between attempts, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -22,11 +21,17 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// A window large enough that a message need not wait for permission to go on.
 const WINDOW: u32 = 1 << 20;
 
+/// The way to a server, with credentials.
+pub type Channel = InterceptedService<tonic::transport::Channel, Bearer>;
+
 /// A channel to `server` (host:port) that connects when it is first used, and again when it must.
 ///
 /// # Errors
 /// The address makes no sense.
-pub fn channel(server: &str) -> Result<Channel, tonic::transport::Error> {
+pub fn channel(
+    server: &str,
+    credentials: &Credentials,
+) -> Result<Channel, tonic::transport::Error> {
     let endpoint = Endpoint::from_shared(format!("http://{server}"))?
         .tcp_nodelay(true)
         .connect_timeout(LONGEST_PAUSE)
@@ -35,7 +40,7 @@ pub fn channel(server: &str) -> Result<Channel, tonic::transport::Error> {
         .keep_alive_while_idle(true)
         .initial_stream_window_size(WINDOW)
         .initial_connection_window_size(WINDOW);
-    Ok(endpoint.connect_lazy())
+    Ok(InterceptedService::new(endpoint.connect_lazy(), credentials.bearer()))
 }
 
 /// The way to the server.
@@ -49,7 +54,7 @@ pub(crate) struct Link {
 impl Link {
     pub(crate) fn new(config: &WorkerConfig, receive: usize) -> Result<Self, WorkerError> {
         let server = config.server.clone();
-        let channel = channel(&server)
+        let channel = channel(&server, &config.credentials)
             .map_err(|source| WorkerError::Address { server: server.clone(), source })?;
         let client = TrainingClient::new(channel).max_decoding_message_size(receive);
         Ok(Self { server, client, patience: config.connect_timeout })
@@ -76,6 +81,9 @@ impl Link {
                 Ok(response) => return Ok(response.into_inner()),
                 Err(status) => status,
             };
+            if let Some(denial) = Denial::of(&status) {
+                return Err(denial.into());
+            }
             if !is_passing(&status) {
                 return Err(WorkerError::Refused(status.message().to_owned()));
             }

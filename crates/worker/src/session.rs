@@ -118,7 +118,7 @@ fn end(ending: Ending) -> Result<(), WorkerError> {
 
 /// Says now and then that the worker is alive; a call that fails is followed by the next.
 async fn send_heartbeats(
-    mut client: ddiht_wire::pb::training_client::TrainingClient<tonic::transport::Channel>,
+    mut client: ddiht_wire::pb::training_client::TrainingClient<crate::Channel>,
     caller: Caller,
 ) {
     let mut clock = tokio::time::interval(HEARTBEAT);

@@ -23,7 +23,8 @@ pub(crate) fn run(args: &ServerArgs) -> Result<(), Failure> {
     let request = plan::config(&args.job, args.workers)?;
     plan::use_threads(args.job.threads)?;
     let address = address(args).map_err(Failure::input)?;
-    let config = ServerConfig { request, data: args.data.clone() };
+    let security = args.security.open()?;
+    let config = ServerConfig { request, data: args.data.clone(), security };
     run.signals.defer();
     let console = run.console()?;
     let stop = run.signals.clone().wait();
@@ -45,7 +46,7 @@ fn address(args: &ServerArgs) -> Result<SocketAddr, AddressError> {
     let unknown = || AddressError::Unknown(args.listen.clone());
     let mut found = args.listen.to_socket_addrs().map_err(|_| unknown())?;
     let address = found.next().ok_or_else(unknown)?;
-    if !address.ip().is_loopback() && !args.insecure {
+    if !address.ip().is_loopback() && !args.security.insecure {
         return Err(AddressError::Open(address));
     }
     Ok(address)
