@@ -5,6 +5,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
+    time::Instant,
 };
 
 use ddiht_wire::{
@@ -16,7 +17,11 @@ use tonic::{Status, body::Body};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::tokens::{Role, Standing, TokenList};
+use crate::{
+    complaints::Complaints,
+    lobby::Visit,
+    tokens::{Role, Standing, TokenList},
+};
 
 /// The standard service that tells whether a server is alive.
 const HEALTH: &str = "grpc.health.v1.Health";
@@ -24,20 +29,15 @@ const HEALTH: &str = "grpc.health.v1.Health";
 /// Puts a [`Guard`] before the services.
 #[derive(Debug, Clone)]
 pub(crate) struct GuardLayer {
-    tokens: Option<Arc<Watched<TokenList>>>,
-}
-
-impl GuardLayer {
-    pub(crate) fn new(tokens: Option<Arc<Watched<TokenList>>>) -> Self {
-        Self { tokens }
-    }
+    pub(crate) tokens: Option<Arc<Watched<TokenList>>>,
+    pub(crate) complaints: Complaints,
 }
 
 impl<S> Layer<S> for GuardLayer {
     type Service = Guard<S>;
 
     fn layer(&self, inner: S) -> Guard<S> {
-        Guard { inner, tokens: self.tokens.clone() }
+        Guard { inner, rules: self.clone() }
     }
 }
 
@@ -45,27 +45,41 @@ impl<S> Layer<S> for GuardLayer {
 #[derive(Debug, Clone)]
 pub(crate) struct Guard<S> {
     inner: S,
-    tokens: Option<Arc<Watched<TokenList>>>,
+    rules: GuardLayer,
 }
 
-impl<S> Guard<S> {
+impl GuardLayer {
+    /// Whether the call may go on; one that shows what it has to show lets its connection stay.
     fn check(&self, call: &Request<Body>) -> Result<(), Refusal> {
-        let (Some(tokens), Some(needed)) = (&self.tokens, needed(call.uri().path())) else {
-            return Ok(());
-        };
-        let shown = shown(call.headers())?;
-        match tokens.current().judge(shown, needed) {
-            Standing::Sufficient => Ok(()),
-            Standing::Insufficient => Err(Refusal::Role(needed)),
-            Standing::Unknown => Err(Refusal::Unknown),
+        let path = call.uri().path();
+        let Some(needed) = needed(path) else { return Ok(()) };
+        if let Some(tokens) = &self.tokens {
+            match tokens.current().judge(shown(call.headers())?, needed) {
+                Standing::Sufficient => {}
+                Standing::Insufficient => return Err(Refusal::Role(needed)),
+                Standing::Unknown => return Err(Refusal::Unknown),
+            }
         }
+        if let Some(visit) = call.extensions().get::<Visit>() {
+            visit.admit();
+        }
+        Ok(())
+    }
+
+    fn complain(&self, call: &Request<Body>, refusal: Refusal) {
+        let peer = call.extensions().get::<Visit>().map(Visit::peer);
+        let peer = peer.map_or_else(|| "a caller".to_owned(), |peer| peer.to_string());
+        // A path may be long, and anything: only those we know are named.
+        let path = call.uri().path();
+        let path = if is_ours(path) { path } else { "an unknown call" };
+        self.complaints.say(format_args!("refused {path} of {peer}: {refusal}"));
     }
 }
 
 impl<S> Service<Request<Body>> for Guard<S>
 where
-    S: Service<Request<Body>, Response = Response<Body>>,
-    S::Future: Send + 'static,
+    S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
+    S::Future: Send,
 {
     type Response = Response<Body>;
     type Error = S::Error;
@@ -76,11 +90,30 @@ where
     }
 
     fn call(&mut self, call: Request<Body>) -> Self::Future {
-        match self.check(&call) {
-            Ok(()) => Box::pin(self.inner.call(call)),
-            Err(refusal) => Box::pin(async move { Ok(Status::from(refusal).into_http()) }),
+        let pause = call.extensions().get::<Visit>().map(|visit| visit.pause(Instant::now()));
+        let checked = self.rules.check(&call);
+        if let Err(refusal) = checked {
+            self.rules.complain(&call, refusal);
         }
+        // The service that has said it is ready is the one to call.
+        let next = self.inner.clone();
+        let mut inner = std::mem::replace(&mut self.inner, next);
+        Box::pin(async move {
+            if let Some(pause) = pause.filter(|pause| !pause.is_zero()) {
+                tokio::time::sleep(pause).await;
+            }
+            match checked {
+                Ok(()) => inner.call(call).await,
+                Err(refusal) => Ok(Status::from(refusal).into_http()),
+            }
+        })
     }
+}
+
+/// Whether a path is one of this server's own calls.
+fn is_ours(path: &str) -> bool {
+    const LONGEST: usize = 64;
+    path.starts_with("/ddiht.v1.") && path.len() <= LONGEST
 }
 
 /// The role a call needs; health is everybody's business.

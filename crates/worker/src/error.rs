@@ -65,6 +65,10 @@ pub enum WorkerError {
 impl WorkerError {
     /// Whether the call or the data are to blame, and not the run.
     pub fn is_input(&self) -> bool {
-        matches!(self, Self::Data(_) | Self::Address { .. })
+        match self {
+            Self::Data(_) | Self::Address { .. } => true,
+            Self::Denied(denial) => denial.is_input(),
+            _ => false,
+        }
     }
 }

@@ -11,7 +11,9 @@ use tonic::{
     Code, Response, Status, service::interceptor::InterceptedService, transport::Endpoint,
 };
 
-use crate::{Credentials, Denial, WorkerConfig, WorkerError, credentials::Bearer};
+use crate::{
+    Credentials, Denial, WorkerConfig, WorkerError, connect::Connector, credentials::Bearer,
+};
 
 /// The first pause between attempts, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -32,15 +34,16 @@ pub fn channel(
     server: &str,
     credentials: &Credentials,
 ) -> Result<Channel, tonic::transport::Error> {
-    let endpoint = Endpoint::from_shared(format!("http://{server}"))?
-        .tcp_nodelay(true)
+    let scheme = if credentials.tls.is_some() { "https" } else { "http" };
+    let endpoint = Endpoint::from_shared(format!("{scheme}://{server}"))?
         .connect_timeout(LONGEST_PAUSE)
         .http2_keep_alive_interval(KEEP_ALIVE)
         .keep_alive_timeout(KEEP_ALIVE)
         .keep_alive_while_idle(true)
         .initial_stream_window_size(WINDOW)
         .initial_connection_window_size(WINDOW);
-    Ok(InterceptedService::new(endpoint.connect_lazy(), credentials.bearer()))
+    let channel = endpoint.connect_with_connector_lazy(Connector::new(credentials.clone()));
+    Ok(InterceptedService::new(channel, credentials.bearer()))
 }
 
 /// The way to the server.

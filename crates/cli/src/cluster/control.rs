@@ -105,7 +105,7 @@ async fn call<T>(
 
 fn no_answer(address: &str, status: &Status) -> Failure {
     if let Some(denial) = Denial::of(status) {
-        return Failure::run(denial);
+        return if denial.is_input() { Failure::input(denial) } else { Failure::run(denial) };
     }
     let (address, status) = (address.to_owned(), status.message().to_owned());
     Failure::run(ControlError::NoAnswer { address, status })

@@ -11,8 +11,8 @@ enum AddressError {
     #[error("--listen takes an address such as 127.0.0.1:7878, not `{0}`")]
     Unknown(String),
     #[error(
-        "{0} can be reached from other machines and nothing is encrypted: say --insecure if the network \
-         is to be trusted"
+        "{0} can be reached from other machines and nothing is encrypted: give --tls-cert and --tls-key, \
+         or say --insecure if the network is to be trusted"
     )]
     Open(SocketAddr),
 }
@@ -46,7 +46,7 @@ fn address(args: &ServerArgs) -> Result<SocketAddr, AddressError> {
     let unknown = || AddressError::Unknown(args.listen.clone());
     let mut found = args.listen.to_socket_addrs().map_err(|_| unknown())?;
     let address = found.next().ok_or_else(unknown)?;
-    if !address.ip().is_loopback() && !args.security.insecure {
+    if !address.ip().is_loopback() && !args.security.may_be_reached() {
         return Err(AddressError::Open(address));
     }
     Ok(address)

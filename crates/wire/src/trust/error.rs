@@ -42,4 +42,45 @@ pub enum TrustError {
         /// The line, from 1.
         line: usize,
     },
+    /// There are no certificates in it, or some that make no sense.
+    #[error("{} has no certificates in PEM form", file.display())]
+    NoCertificates {
+        /// The file.
+        file: PathBuf,
+    },
+    /// There is no key in it.
+    #[error("{} has no private key in PEM form", file.display())]
+    NoKey {
+        /// The file.
+        file: PathBuf,
+    },
+    /// A certificate and a key cannot be used together, or not at all.
+    #[error("the certificate {} with the key {} cannot be used: {source}", certificate.display(), key.display())]
+    Identity {
+        /// The file of the certificate.
+        certificate: PathBuf,
+        /// The file of the key.
+        key: PathBuf,
+        /// Why.
+        source: rustls::Error,
+    },
+    /// The certificates of an authority cannot be used.
+    #[error("the authority of {} cannot be used: {source}", file.display())]
+    Authority {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: rustls::Error,
+    },
+    /// No client can be checked against the certificates of an authority.
+    #[error("the authority of {} cannot be used: {source}", file.display())]
+    Verifier {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: rustls::server::VerifierBuilderError,
+    },
+    /// The library of TLS cannot do what is asked of it.
+    #[error("TLS cannot be set up: {0}")]
+    Tls(rustls::Error),
 }
