@@ -23,7 +23,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    fn start(command: &mut Command, log: PathBuf) -> Self {
+    pub(crate) fn start(command: &mut Command, log: PathBuf) -> Self {
         let file = File::create(&log).unwrap();
         let child = command.stderr(file).spawn().unwrap();
         Self { child, log }

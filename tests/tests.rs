@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+mod certificates;
 mod cli;
 mod cluster;
+mod encryption;
 mod files;
 mod input;
 mod matrix;
@@ -11,5 +13,6 @@ mod processes;
 mod quality;
 mod reference;
 mod regression;
+mod security;
 mod stopping;
 mod util;

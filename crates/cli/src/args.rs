@@ -8,7 +8,10 @@ use ddiht_core::{
     loss::LOSS_NAMES,
 };
 
-use crate::plot::PlotArgs;
+use crate::{
+    cluster::security::{ClientSecurity, ServerSecurity},
+    plot::PlotArgs,
+};
 
 /// Train linear models with at most k non-zero weights, with a proof of how good they are.
 #[derive(Debug, Parser)]
@@ -362,9 +365,8 @@ pub(crate) struct ServerArgs {
     #[command(flatten)]
     pub(crate) faults: FaultArgs,
 
-    /// Allow an address that other machines can reach, without encryption
-    #[arg(long)]
-    pub(crate) insecure: bool,
+    #[command(flatten)]
+    pub(crate) security: ServerSecurity,
 }
 
 /// What becomes of a run whose workers, or whose server, are lost.
@@ -425,6 +427,9 @@ pub(crate) struct WorkerArgs {
     #[arg(long, value_name = "DURATION", default_value = "0s")]
     pub(crate) delay: String,
 
+    #[command(flatten)]
+    pub(crate) security: ClientSecurity,
+
     /// No notices
     #[arg(long)]
     pub(crate) quiet: bool,
@@ -443,6 +448,8 @@ pub(crate) struct StatusArgs {
     /// Print a line at every change, until the run is over
     #[arg(long)]
     pub(crate) follow: bool,
+    #[command(flatten)]
+    pub(crate) security: ClientSecurity,
 }
 
 /// The server to talk to.
@@ -452,4 +459,6 @@ pub(crate) struct AddressArgs {
     /// The server, as host:port
     #[arg(value_name = "ADDR")]
     pub(crate) address: String,
+    #[command(flatten)]
+    pub(crate) security: ClientSecurity,
 }

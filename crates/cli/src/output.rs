@@ -2,16 +2,18 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use tracing::Level;
+use tracing_subscriber::filter::{EnvFilter, LevelFilter};
 
 use crate::failure::Failure;
 
 /// Sends log lines to stderr; `quiet` leaves only errors.
 pub(crate) fn start_log(quiet: bool) {
-    let level = if quiet { Level::ERROR } else { Level::INFO };
+    let level = if quiet { LevelFilter::ERROR } else { LevelFilter::INFO };
+    // RUST_LOG asks for more, or for less, as in other programs.
+    let filter = EnvFilter::builder().with_default_directive(level.into()).from_env_lossy();
     // A second call in one process (tests) keeps the first log.
     let _ = tracing_subscriber::fmt()
-        .with_max_level(level)
+        .with_env_filter(filter)
         .with_target(false)
         .without_time()
         .with_ansi(io::stderr().is_terminal())

@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use ddiht_core::config::ValidConfig;
 
-use crate::keeper::Saved;
+use crate::{Security, keeper::Saved};
 
 /// A job, where its data are, and how its workers are looked after.
 #[derive(Debug)]
@@ -13,6 +13,8 @@ pub struct ServerConfig {
     pub request: ValidConfig,
     /// Where workers find the data, unless they know better.
     pub data: Vec<String>,
+    /// Who may call.
+    pub security: Security,
     /// How faults are dealt with.
     pub faults: FaultPolicy,
     /// Where the state of the run is kept, and how often.
@@ -63,9 +65,10 @@ pub struct CheckpointPolicy {
 }
 
 impl ServerConfig {
-    /// With the usual ways to deal with faults, and no checkpoints.
+    /// With the usual ways to deal with faults, no checkpoints, and no demands on who calls.
     pub fn new(request: ValidConfig, data: Vec<String>) -> Self {
         let faults = FaultPolicy::default();
-        Self { request, data, faults, checkpoint: None, saved: None }
+        let security = Security::default();
+        Self { request, data, security, faults, checkpoint: None, saved: None }
     }
 }

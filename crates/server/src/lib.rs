@@ -8,15 +8,24 @@
 //! - `desk`: the thread that decides; `roster`: who has which shard; `rounds`: the open round on the wire;
 //!   `keeper`: the state of the run on disk
 //! - `training`, `control`: the gRPC services; `request`: what they ask of the desk
+//! - [`Security`]: who may call; `door`, `tls`, `lobby`: what every connection has to pass; `guard`, `tokens`:
+//!   what every call has to pass; `complaints`: what the log says of it
 
+mod complaints;
 mod config;
 mod control;
 mod desk;
+mod door;
 mod error;
+mod guard;
 mod keeper;
+mod lobby;
 mod request;
 mod roster;
 mod rounds;
+mod security;
+mod tls;
+mod tokens;
 mod training;
 
 use std::{future::Future, net::SocketAddr, sync::mpsc, thread, time::Duration};
@@ -24,14 +33,20 @@ use std::{future::Future, net::SocketAddr, sync::mpsc, thread, time::Duration};
 use ddiht_core::{local::Observer, train::Trained};
 use ddiht_wire::{FILE_DESCRIPTOR_SET, limits};
 use tokio::{net::TcpListener, sync::oneshot};
-use tonic::transport::{Server, server::TcpIncoming};
+use tonic::transport::Server;
 
 pub use config::{CheckpointPolicy, FaultPolicy, ServerConfig};
 pub use error::ServerError;
 pub use keeper::{Saved, find as find_checkpoint, forget as forget_checkpoints};
+pub use security::{SPARE_CONNECTIONS, Security, SecurityFiles};
+pub use tls::TlsFiles;
 
+use complaints::Complaints;
 use control::{ControlServer, ControlService};
 use desk::Desk;
+use door::Door;
+use guard::GuardLayer;
+use lobby::Lobby;
 use request::{Mail, Request};
 use training::{TrainingServer, TrainingService};
 
@@ -41,6 +56,12 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 const WINDOW: u32 = 1 << 20;
 /// Most headers of a request.
 const MAX_HEADERS: u32 = 16 * 1024;
+/// Most calls at once of one connection; a worker has two.
+const MAX_CALLS: u32 = 64;
+/// Most bytes of a message of the services that have small ones.
+const SMALL: usize = 64 * 1024;
+/// How long calls may go on after the end of the run.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Serves on `listener` until the run is over; `shutdown` asks for an early end with the best model so far.
 ///
@@ -62,11 +83,17 @@ where
     let receive =
         limits::server_receive_before_launch(settings.k, settings.workers, settings.uplink);
     let training = TrainingServer::new(training).max_decoding_message_size(receive);
+    let complaints = Complaints::default();
+    let Security { tokens, tls, .. } = config.security.clone();
+    let guard = GuardLayer { tokens, complaints: complaints.clone() };
+    let lobby = Lobby::new(config.security.max_connections(settings.workers));
+    let door = Door { lobby, tls, complaints };
     let (desk, status) = match Desk::new(config, requests, observer) {
         Ok(desk) => desk,
         Err(error) => return (Err(error), None),
     };
-    let control = ControlServer::new(ControlService::new(status, mail.clone()));
+    let control = ControlServer::new(ControlService::new(status, mail.clone()))
+        .max_decoding_message_size(SMALL);
 
     let (leave, left) = oneshot::channel();
     let worker = thread::Builder::new().name("desk".to_owned()).spawn(move || {
@@ -83,7 +110,7 @@ where
         shutdown.await;
         mail.send(Request::Stop);
     });
-    let served = serve(listener, training, control, left).await;
+    let served = serve(listener, door, guard, training, control, left).await;
     stopper.abort();
     match (served, worker.join()) {
         (Err(error), Ok((_, observer))) => (Err(error), Some(observer)),
@@ -94,6 +121,8 @@ where
 
 async fn serve(
     listener: TcpListener,
+    door: Door,
+    guard: GuardLayer,
     training: TrainingServer<TrainingService>,
     control: ControlServer<ControlService>,
     left: oneshot::Receiver<()>,
@@ -101,25 +130,33 @@ async fn serve(
     let reflection = tonic_reflection::server::Builder::configure()
         .register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET)
         .build_v1()
-        .map_err(ServerError::Reflection)?;
+        .map_err(ServerError::Reflection)?
+        .max_decoding_message_size(SMALL);
     let (reporter, health) = tonic_health::server::health_reporter();
     reporter.set_serving::<TrainingServer<TrainingService>>().await;
-    let end = async {
+    let lobby = door.lobby.clone();
+    let end = async move {
         // A desk that is gone without a word has ended as well.
         let _ = left.await;
+        // Calls that are open may end in peace, but nobody may hold up the end.
+        lobby.close();
+        tokio::spawn(async move {
+            tokio::time::sleep(PATIENCE).await;
+            lobby.dismiss_all();
+        });
     };
-    // A round waits for its last message: none may wait for a fuller packet.
-    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
     Server::builder()
         .http2_keepalive_interval(Some(KEEP_ALIVE))
         .initial_stream_window_size(WINDOW)
         .initial_connection_window_size(WINDOW)
         .http2_max_header_list_size(MAX_HEADERS)
-        .add_service(health)
+        .max_concurrent_streams(MAX_CALLS)
+        .layer(guard)
+        .add_service(health.max_decoding_message_size(SMALL))
         .add_service(reflection)
         .add_service(training)
         .add_service(control)
-        .serve_with_incoming_shutdown(incoming, end)
+        .serve_with_incoming_shutdown(door.open(listener), end)
         .await
         .map_err(ServerError::Transport)
 }

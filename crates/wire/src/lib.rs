@@ -12,6 +12,7 @@
 //! - [`control`]: status, model, stop
 //! - [`bounds`]: how many entries a message may have; [`limits`]: how many bytes
 //! - [`error`]: why a message is refused, and the gRPC code of each reason
+//! - [`trust`]: tokens, and files that are read again when they change
 
 mod check;
 mod columns;
@@ -30,6 +31,7 @@ pub mod join;
 pub mod limits;
 pub mod reply;
 pub mod restate;
+pub mod trust;
 
 pub use bounds::Bounds;
 pub use check::MAX_TEXT;

@@ -7,6 +7,8 @@ use ddiht_core::{
     enrol::Assignment,
 };
 
+use crate::Credentials;
+
 /// How a worker comes by the rows of the shard it is assigned.
 #[derive(Clone)]
 pub struct Loader(Arc<Load>);
@@ -46,6 +48,8 @@ pub struct WorkerConfig {
     pub load: Loader,
     /// Where the worker remembers its shard.
     pub state: Option<PathBuf>,
+    /// What the worker shows its server.
+    pub credentials: Credentials,
     /// How long the server may be out of reach.
     pub connect_timeout: Duration,
     /// Every answer comes this much later, to try out what a slow worker does to a run.

@@ -5,6 +5,8 @@ use std::{io, path::PathBuf, time::Duration};
 use ddiht_core::data::DataError;
 use ddiht_wire::WireError;
 
+use crate::Denial;
+
 /// A worker that could not do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
@@ -29,6 +31,9 @@ pub enum WorkerError {
     /// The server does not want this worker, or this answer.
     #[error("the server refuses: {0}")]
     Refused(String),
+    /// The server does not accept our credentials.
+    #[error(transparent)]
+    Denied(#[from] Denial),
     /// The server says what it must not.
     #[error("the server breaks the protocol: {0}")]
     Protocol(#[from] WireError),
@@ -69,6 +74,10 @@ pub enum WorkerError {
 impl WorkerError {
     /// Whether the call or the data are to blame, and not the run.
     pub fn is_input(&self) -> bool {
-        matches!(self, Self::Data(_) | Self::Address { .. } | Self::StateInUse { .. })
+        match self {
+            Self::Data(_) | Self::Address { .. } | Self::StateInUse { .. } => true,
+            Self::Denied(denial) => denial.is_input(),
+            _ => false,
+        }
     }
 }

@@ -6,11 +6,15 @@
 //!
 //! # Layout
 //! - [`run`]: from an address to the end of the run
+//! - [`Credentials`]: what a client shows its server; [`Denial`]: why that is not enough; `connect`: sockets and TLS
 //! - `session`: the order of calls; `link`: calls that are tried again; `compute`: the thread of the shard;
 //!   `state`: what is remembered between lives
 
 mod compute;
 mod config;
+mod connect;
+mod credentials;
+mod denial;
 mod error;
 mod link;
 mod session;
@@ -24,8 +28,10 @@ use tokio::{
 };
 
 pub use config::{Loader, WorkerConfig};
+pub use credentials::{Bearer, ClientTlsFiles, CredentialFiles, Credentials};
+pub use denial::Denial;
 pub use error::WorkerError;
-pub use link::channel;
+pub use link::{Channel, channel};
 
 use session::Session;
 

@@ -8,11 +8,12 @@ use std::{
 
 use ddiht_wire::pb::training_client::TrainingClient;
 use tonic::{
-    Code, Response, Status,
-    transport::{Channel, Endpoint},
+    Code, Response, Status, service::interceptor::InterceptedService, transport::Endpoint,
 };
 
-use crate::{WorkerConfig, WorkerError};
+use crate::{
+    Credentials, Denial, WorkerConfig, WorkerError, connect::Connector, credentials::Bearer,
+};
 
 /// The first pause between attempts, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -22,20 +23,27 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// A window large enough that a message need not wait for permission to go on.
 const WINDOW: u32 = 1 << 20;
 
+/// The way to a server, with credentials.
+pub type Channel = InterceptedService<tonic::transport::Channel, Bearer>;
+
 /// A channel to `server` (host:port) that connects when it is first used, and again when it must.
 ///
 /// # Errors
 /// The address makes no sense.
-pub fn channel(server: &str) -> Result<Channel, tonic::transport::Error> {
-    let endpoint = Endpoint::from_shared(format!("http://{server}"))?
-        .tcp_nodelay(true)
+pub fn channel(
+    server: &str,
+    credentials: &Credentials,
+) -> Result<Channel, tonic::transport::Error> {
+    let scheme = if credentials.tls.is_some() { "https" } else { "http" };
+    let endpoint = Endpoint::from_shared(format!("{scheme}://{server}"))?
         .connect_timeout(LONGEST_PAUSE)
         .http2_keep_alive_interval(KEEP_ALIVE)
         .keep_alive_timeout(KEEP_ALIVE)
         .keep_alive_while_idle(true)
         .initial_stream_window_size(WINDOW)
         .initial_connection_window_size(WINDOW);
-    Ok(endpoint.connect_lazy())
+    let channel = endpoint.connect_with_connector_lazy(Connector::new(credentials.clone()));
+    Ok(InterceptedService::new(channel, credentials.bearer()))
 }
 
 /// The way to the server.
@@ -49,7 +57,7 @@ pub(crate) struct Link {
 impl Link {
     pub(crate) fn new(config: &WorkerConfig, receive: usize) -> Result<Self, WorkerError> {
         let server = config.server.clone();
-        let channel = channel(&server)
+        let channel = channel(&server, &config.credentials)
             .map_err(|source| WorkerError::Address { server: server.clone(), source })?;
         let client = TrainingClient::new(channel).max_decoding_message_size(receive);
         Ok(Self { server, client, patience: config.connect_timeout })
@@ -78,6 +86,9 @@ impl Link {
             };
             if status.code() == Code::Aborted {
                 return Err(WorkerError::StayEnded(status.message().to_owned()));
+            }
+            if let Some(denial) = Denial::of(&status) {
+                return Err(denial.into());
             }
             if !is_passing(&status) {
                 return Err(WorkerError::Refused(status.message().to_owned()));

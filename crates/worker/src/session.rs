@@ -15,9 +15,8 @@ use tokio::{
     task::JoinHandle,
     time::MissedTickBehavior,
 };
-use tonic::transport::Channel;
 
-use crate::{WorkerConfig, WorkerError, compute::Compute, link::Link, state};
+use crate::{Channel, WorkerConfig, WorkerError, compute::Compute, link::Link, state};
 
 /// Time before a worker that has lost its place asks for another.
 const REJOIN_PAUSE: Duration = Duration::from_millis(100);

@@ -9,13 +9,15 @@ use ddiht_wire::{
     limits,
     pb::{self, control_client::ControlClient},
 };
+use ddiht_worker::{Channel, Denial};
 use serde::Serialize;
 use tokio_stream::StreamExt;
-use tonic::{Response, Status, transport::Channel};
+use tonic::{Response, Status};
 use tonic_health::pb::{
     HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient,
 };
 
+use super::security::ClientSecurity;
 use crate::{
     args::{AddressArgs, StatusArgs},
     failure::Failure,
@@ -43,14 +45,14 @@ pub(crate) fn status(args: &StatusArgs) -> Result<(), Failure> {
         if args.follow {
             return follow(args).await;
         }
-        let mut client = control(&args.address)?;
+        let mut client = control(&args.address, &args.security)?;
         let reply = call(&args.address, client.status(pb::StatusRequest {})).await?;
         show(args, reply)
     })?
 }
 
 async fn follow(args: &StatusArgs) -> Result<(), Failure> {
-    let mut client = control(&args.address)?;
+    let mut client = control(&args.address, &args.security)?;
     let mut states = call(&args.address, client.watch(pb::WatchRequest {})).await?;
     while let Some(reply) = states.next().await {
         let reply = reply.map_err(|status| no_answer(&args.address, &status))?;
@@ -62,7 +64,7 @@ async fn follow(args: &StatusArgs) -> Result<(), Failure> {
 /// Asks for an early end.
 pub(crate) fn stop(args: &AddressArgs) -> Result<(), Failure> {
     super::block_on(async {
-        let mut client = control(&args.address)?;
+        let mut client = control(&args.address, &args.security)?;
         call(&args.address, client.stop(pb::StopRequest {})).await?;
         output::print(&format!("{} ends with the best model so far\n", args.address))
     })?
@@ -71,7 +73,7 @@ pub(crate) fn stop(args: &AddressArgs) -> Result<(), Failure> {
 /// Says whether a server answers.
 pub(crate) fn health(args: &AddressArgs) -> Result<(), Failure> {
     super::block_on(async {
-        let mut client = HealthClient::new(channel(&args.address)?);
+        let mut client = HealthClient::new(channel(&args.address, &args.security)?);
         let request = HealthCheckRequest { service: String::new() };
         let reply = call(&args.address, client.check(request)).await?;
         if reply.status() != ServingStatus::Serving {
@@ -81,15 +83,15 @@ pub(crate) fn health(args: &AddressArgs) -> Result<(), Failure> {
     })?
 }
 
-fn channel(address: &str) -> Result<Channel, Failure> {
-    ddiht_worker::channel(address).map_err(|source| {
+fn channel(address: &str, security: &ClientSecurity) -> Result<Channel, Failure> {
+    ddiht_worker::channel(address, &security.open()?).map_err(|source| {
         Failure::input(ControlError::Address { address: address.to_owned(), source })
     })
 }
 
-fn control(address: &str) -> Result<ControlClient<Channel>, Failure> {
+fn control(address: &str, security: &ClientSecurity) -> Result<ControlClient<Channel>, Failure> {
     let receive = limits::control_receive(MAX_SHARDS);
-    Ok(ControlClient::new(channel(address)?).max_decoding_message_size(receive))
+    Ok(ControlClient::new(channel(address, security)?).max_decoding_message_size(receive))
 }
 
 async fn call<T>(
@@ -102,6 +104,9 @@ async fn call<T>(
 }
 
 fn no_answer(address: &str, status: &Status) -> Failure {
+    if let Some(denial) = Denial::of(status) {
+        return if denial.is_input() { Failure::input(denial) } else { Failure::run(denial) };
+    }
     let (address, status) = (address.to_owned(), status.message().to_owned());
     Failure::run(ControlError::NoAnswer { address, status })
 }

@@ -8,7 +8,7 @@ use std::{
 
 use ddiht_core::{config::ValidConfig, data::RawData, train::Trained};
 use ddiht_server::{ServerConfig, ServerError};
-use ddiht_worker::{Loader, WorkerConfig, WorkerError};
+use ddiht_worker::{Credentials, Loader, WorkerConfig, WorkerError};
 use tokio::task::JoinSet;
 
 use crate::{failure::Failure, progress::Console, train::Run};
@@ -44,6 +44,7 @@ async fn serve(
             server: address.to_string(),
             load: load.clone(),
             state: None,
+            credentials: Credentials::default(),
             connect_timeout: CONNECT_TIMEOUT,
             delay: Duration::ZERO,
         };

@@ -2,6 +2,7 @@
 
 pub(crate) mod control;
 pub(crate) mod loopback;
+pub(crate) mod security;
 pub(crate) mod server;
 pub(crate) mod worker;
 

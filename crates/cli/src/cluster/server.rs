@@ -34,8 +34,8 @@ enum AddressError {
     #[error("--listen takes an address such as 127.0.0.1:7878, not `{0}`")]
     Unknown(String),
     #[error(
-        "{0} can be reached from other machines and nothing is encrypted: say --insecure if the network \
-         is to be trusted"
+        "{0} can be reached from other machines and nothing is encrypted: give --tls-cert and --tls-key, \
+         or say --insecure if the network is to be trusted"
     )]
     Open(SocketAddr),
 }
@@ -53,7 +53,9 @@ pub(crate) fn run(args: &ServerArgs) -> Result<(), Failure> {
     let saved = checkpoint.as_ref().map(find).transpose()?.flatten();
     let rounds = saved.as_ref().map(|saved| saved.checkpoint.rounds);
     let directory = checkpoint.as_ref().map(|policy| policy.directory.clone());
-    let config = ServerConfig { request, data: args.data.clone(), faults, checkpoint, saved };
+    let security = args.security.open()?;
+    let data = args.data.clone();
+    let config = ServerConfig { request, data, security, faults, checkpoint, saved };
     run.signals.defer();
     let console = run.console_after(rounds)?;
     let stop = run.signals.clone().wait();
@@ -105,7 +107,7 @@ fn address(args: &ServerArgs) -> Result<SocketAddr, AddressError> {
     let unknown = || AddressError::Unknown(args.listen.clone());
     let mut found = args.listen.to_socket_addrs().map_err(|_| unknown())?;
     let address = found.next().ok_or_else(unknown)?;
-    if !address.ip().is_loopback() && !args.insecure {
+    if !address.ip().is_loopback() && !args.security.may_be_reached() {
         return Err(AddressError::Open(address));
     }
     Ok(address)

@@ -12,6 +12,7 @@ pub(crate) fn run(args: &WorkerArgs) -> Result<(), Failure> {
         server: args.server.clone(),
         load: Loader::read(args.data.clone()),
         state: args.state.clone(),
+        credentials: args.security.open()?,
         connect_timeout: plan::time("--connect-timeout", &args.connect_timeout)?,
         delay: plan::time("--delay", &args.delay)?,
     };
