@@ -24,7 +24,8 @@ pub(crate) struct Process {
 
 impl Process {
     pub(crate) fn start(command: &mut Command, log: PathBuf) -> Self {
-        let file = File::create(&log).unwrap();
+        // Another life of the same process goes on with the log of the last.
+        let file = File::options().create(true).append(true).open(&log).unwrap();
         let child = command.stderr(file).spawn().unwrap();
         Self { child, log }
     }
@@ -39,6 +40,22 @@ impl Process {
             assert!(start.elapsed() < PATIENCE, "still running; it says: {}", self.log());
             thread::sleep(Duration::from_millis(10));
         }
+    }
+
+    /// Ends it as a power cut would.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Sends a signal: STOP, CONT, TERM, INT.
+    pub(crate) fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args([&format!("-{name}"), &pid]).status().unwrap().success());
+    }
+
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
     }
 
     /// What it has said on stderr.
@@ -78,6 +95,7 @@ pub(crate) struct Cluster<'a> {
     pub(crate) model: PathBuf,
     summary: PathBuf,
     name: String,
+    command: Command,
 }
 
 impl<'a> Cluster<'a> {
@@ -98,7 +116,25 @@ impl<'a> Cluster<'a> {
         command.stdout(Stdio::from(File::create(&summary).unwrap()));
         let server = Process::start(&mut command, place.path(&format!("{name}.server.log")));
         let name = name.to_owned();
-        Self { place, address, server, workers: Vec::new(), model, summary, name }
+        Self { place, address, server, workers: Vec::new(), model, summary, name, command }
+    }
+
+    /// The server again, by the same command.
+    pub(crate) fn restart_server(&mut self) {
+        let log = self.place.path(&format!("{}.server.log", self.name));
+        self.server = Process::start(&mut self.command, log);
+    }
+
+    /// A worker in another life.
+    pub(crate) fn restart_worker(&mut self, number: usize, options: &[&str]) {
+        self.workers[number] = self.worker(number, options);
+    }
+
+    fn worker(&self, number: usize, options: &[&str]) -> Process {
+        let log = format!("{}.worker{number}.log", self.name);
+        let mut command = ddiht();
+        command.args(["worker", "--server", &self.address]).args(options).stdout(Stdio::null());
+        Process::start(&mut command, self.place.path(&log))
     }
 
     /// A server and as many workers as it needs.
@@ -116,10 +152,7 @@ impl<'a> Cluster<'a> {
 
     /// One more worker.
     pub(crate) fn join(&mut self, options: &[&str]) {
-        let log = format!("{}.worker{}.log", self.name, self.workers.len());
-        let mut command = ddiht();
-        command.args(["worker", "--server", &self.address]).args(options).stdout(Stdio::null());
-        self.workers.push(Process::start(&mut command, self.place.path(&log)));
+        self.workers.push(self.worker(self.workers.len(), options));
     }
 
     /// Waits for the end of all processes, expects success, and reads the summary.

@@ -3,15 +3,18 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod certificates;
+mod chaos;
 mod cli;
 mod cluster;
 mod encryption;
+mod faults;
 mod files;
 mod input;
 mod matrix;
 mod processes;
 mod quality;
 mod reference;
+mod refusals;
 mod regression;
 mod security;
 mod stopping;

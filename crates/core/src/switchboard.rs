@@ -69,6 +69,11 @@ impl Switchboard {
         (self.coordinator.awaited(shard) == Some(round)).then_some(&*sent.directive)
     }
 
+    /// The round that `shard` has been asked and has not answered.
+    pub fn awaited(&self, shard: usize) -> Option<u64> {
+        self.coordinator.awaited(shard)
+    }
+
     /// Takes an event.
     pub fn handle(&mut self, now: Duration, event: Event) {
         self.coordinator.handle(now, event);

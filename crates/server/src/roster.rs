@@ -61,12 +61,18 @@ pub(crate) enum Refusal {
     OtherData { shard: usize },
     #[error("rounds are under way: shard {shard} must say what it holds before it can answer")]
     NotRestated { shard: usize },
+    #[error("round {round} is not open for shard {shard}: {}", open_round(*awaited))]
+    WrongRound { shard: usize, round: u64, awaited: Option<u64> },
     #[error("describe the shard before the first round")]
     NotDescribed,
     #[error(
         "the norm of what shard {shard} sent is {norm:e}, more than the {most:e} that --max-update-norm allows"
     )]
     TooLarge { shard: usize, norm: f64, most: f64 },
+}
+
+fn open_round(awaited: Option<u64>) -> String {
+    awaited.map_or("none is".into(), |round| format!("round {round} is"))
 }
 
 impl From<Refusal> for Status {
@@ -77,9 +83,10 @@ impl From<Refusal> for Status {
             Refusal::Full { .. } => Self::unavailable(sentence),
             Refusal::NoSuchShard { .. } | Refusal::TooLarge { .. } => Self::out_of_range(sentence),
             Refusal::Ended { .. } => Self::aborted(sentence),
-            Refusal::OtherData { .. } | Refusal::NotRestated { .. } | Refusal::NotDescribed => {
-                Self::failed_precondition(sentence)
-            }
+            Refusal::OtherData { .. }
+            | Refusal::NotRestated { .. }
+            | Refusal::WrongRound { .. }
+            | Refusal::NotDescribed => Self::failed_precondition(sentence),
         }
     }
 }

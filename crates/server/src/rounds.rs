@@ -29,7 +29,9 @@ struct Line {
     waiting: Option<(u64, Respond<pb::ExchangeReply>)>,
     /// What has come of a restatement that must be complete before the shard can answer.
     restating: Option<Pieces>,
+    /// Answers taken, and the round of the last one in this stay.
     answered: u64,
+    last: Option<u64>,
     told_the_end: bool,
 }
 
@@ -134,9 +136,12 @@ impl Rounds {
             return Err(Refusal::NotRestated { shard }.into());
         }
         let Some(asked) = self.board.asked(shard, round) else {
-            // Late or repeated: what it says is known.
+            // The first word, or an answer that is said again: what it says is known.
             self.costs.traffic.up += bytes;
-            return Ok(());
+            let repeated = round == 0 || self.lines[shard].last == Some(round);
+            let awaited = self.board.awaited(shard);
+            let stale = Refusal::WrongRound { shard, round, awaited };
+            return if repeated { Ok(()) } else { Err(stale.into()) };
         };
         count(&mut self.costs, asked, bytes, Way::Up);
         let AnswerBody::Reply(sealed) = answer.body else { return Ok(()) };
@@ -147,6 +152,7 @@ impl Rounds {
             _ => {}
         }
         self.lines[shard].answered += 1;
+        self.lines[shard].last = Some(round);
         self.costs.times[shard] = answer.compute;
         self.board.handle(self.now(), Event::Answer { shard, round, reply });
         Ok(())

@@ -35,8 +35,10 @@ use members::Spare;
 
 /// Time between looks at the clock when nobody calls.
 const TICK: Duration = Duration::from_millis(200);
-/// How long workers that are asked to end are waited for.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How long answers are waited for once an end is asked for, and how long workers once there is one. Together
+/// less than the 5 seconds that a server may take to end.
+const ANSWER_PATIENCE: Duration = Duration::from_millis(2500);
+const LEAVE_PATIENCE: Duration = Duration::from_millis(1500);
 
 /// Where the run is.
 enum Stage {
@@ -354,7 +356,7 @@ impl<O: Observer> Desk<O> {
     /// Silent workers are given up, and who asked for an end is not kept waiting by them.
     fn look_at_the_clock(&mut self) {
         self.give_up_the_silent();
-        let overdue = self.stop_asked.is_some_and(|asked| asked.elapsed() >= PATIENCE);
+        let overdue = self.stop_asked.is_some_and(|asked| asked.elapsed() >= ANSWER_PATIENCE);
         if let Stage::Training(rounds) = &mut self.stage
             && overdue
         {
@@ -371,6 +373,6 @@ impl<O: Observer> Desk<O> {
             let mut shards = 0..self.config.request.get().workers;
             shards.all(|s| !self.roster.is_occupied(s) || rounds.knows_the_end(s))
         };
-        rounds.as_deref().is_some_and(told) || since.elapsed() >= PATIENCE
+        rounds.as_deref().is_some_and(told) || since.elapsed() >= LEAVE_PATIENCE
     }
 }
