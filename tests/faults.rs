@@ -261,6 +261,14 @@ fn checkpoints_that_cannot_be_used_are_refused_with_a_sentence() {
     wait_for_checkpoint(&cluster, &directory, 2);
     cluster.server.kill();
 
+    // What is in it.
+    let newest = checkpoints(&directory).pop().unwrap();
+    let told = ok(ddiht().arg("inspect").arg(&newest));
+    assert!(told.contains("2 shards") && told.contains("-k 40"), "{told}");
+    let told = json(ddiht().arg("inspect").arg(&newest).arg("--json"));
+    assert_eq!(told["format"], "ddiht-checkpoint");
+    assert!(number(&told, "rounds") > 0.0, "{told}");
+
     // Another job.
     let mut server = ddiht();
     server.args(["server", "--listen", "127.0.0.1:0", "--workers", "2", "--data"]).arg(&data);
@@ -269,7 +277,6 @@ fn checkpoints_that_cannot_be_used_are_refused_with_a_sentence() {
     assert!(message.contains("another job") && message.contains("-k is 40 there"), "{message}");
 
     // Another version of the layout.
-    let newest = checkpoints(&directory).pop().unwrap();
     let good = fs::read(&newest).unwrap();
     let mut other = good.clone();
     other[12] = 9;

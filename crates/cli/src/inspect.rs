@@ -3,9 +3,11 @@
 use std::{fs::File, io::Read, path::Path};
 
 use ddiht_core::{
+    checkpoint::Checkpoint,
     coordinator::relative_gap,
     data::{ShardSummary, binary, inspect_shard},
     model::{Model, ModelError},
+    record,
 };
 use serde_json::json;
 
@@ -19,9 +21,13 @@ use crate::{
 /// Says what is in a file.
 pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
     output::start_log(false);
-    let text = if is_shard(&args.file)? {
+    let start = first_bytes(&args.file)?;
+    let text = if start == binary::MAGIC {
         let shard = inspect_shard(&args.file)?;
         if args.json { shard_json(&shard) } else { shard_text(&shard) }
+    } else if record::is_record(&start) {
+        let checkpoint = Checkpoint::read(&args.file).map_err(Failure::input)?;
+        if args.json { checkpoint_json(&checkpoint) } else { checkpoint_text(&checkpoint) }
     } else {
         let (model, _) = input::load_model(&args.file)?;
         if args.json { model.to_json()? } else { model_text(&model, args.top) }
@@ -29,12 +35,46 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
     output::print(&text)
 }
 
-fn is_shard(path: &Path) -> Result<bool, Failure> {
+/// Enough of a file to tell what it is.
+fn first_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     let open = |source| Failure::from(ModelError::Open { path: path.to_owned(), source });
     let mut start = Vec::new();
     let length = binary::MAGIC.len() as u64;
     File::open(path).map_err(open)?.take(length).read_to_end(&mut start).map_err(open)?;
-    Ok(start == binary::MAGIC)
+    Ok(start)
+}
+
+fn checkpoint_json(checkpoint: &Checkpoint) -> String {
+    let request: serde_json::Map<String, serde_json::Value> =
+        checkpoint.request.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+    let job = &checkpoint.launch.job;
+    let object = json!({
+        "format": "ddiht-checkpoint", "rounds": checkpoint.rounds,
+        "seconds": checkpoint.elapsed.as_secs_f64(), "rows": job.total_rows, "features": job.cols - 1,
+        "shards": job.shards, "objective": checkpoint.objective, "dual_bound": checkpoint.bound,
+        "bytes": checkpoint.traffic, "request": request,
+    });
+    format!("{object}\n")
+}
+
+fn checkpoint_text(checkpoint: &Checkpoint) -> String {
+    let job = &checkpoint.launch.job;
+    let number = |x: Option<f64>| x.map_or_else(|| "none yet".to_owned(), |x| format!("{x:.8}"));
+    let request: Vec<String> =
+        checkpoint.request.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    table(&[
+        (
+            "checkpoint",
+            format!("after round {}, {:.1} s", checkpoint.rounds, checkpoint.elapsed.as_secs_f64()),
+        ),
+        (
+            "data",
+            format!("{} rows, {} features, {} shards", job.total_rows, job.cols - 1, job.shards),
+        ),
+        ("objective", number(checkpoint.objective)),
+        ("bound", number(checkpoint.bound)),
+        ("request", request.join(", ")),
+    ])
 }
 
 fn shard_json(shard: &ShardSummary) -> String {
