@@ -7,6 +7,7 @@ mod cli;
 mod cluster;
 mod encryption;
 mod files;
+mod hostile;
 mod input;
 mod matrix;
 mod processes;

@@ -8,7 +8,9 @@ use ddiht_core::{
 use crate::{
     PROTOCOL,
     bounds::{MAX_LOCATIONS, MAX_SHARDS},
-    check::{MAX_TEXT, ascending, at_most, cut, finite, present, ranged, short, small_count},
+    check::{
+        MAX_TEXT, ascending, at_most, cut, finite, present, ranged, sentence, short, small_count,
+    },
     error::WireError,
     exchange::SessionId,
     pb::{self, label_rule::Rule},
@@ -63,7 +65,7 @@ pub fn decode_join(request: pb::JoinRequest, shards: usize) -> Result<Joining, W
     let wish = request.wished_shard.map(|shard| shard as usize).filter(|&shard| shard < shards);
     Ok(Joining {
         worker: WorkerId(request.worker),
-        build: short("build", request.build, MAX_BUILD)?,
+        build: sentence("build", request.build, MAX_BUILD)?,
         wish,
     })
 }

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &ServerArgs) -> Result<(), Failure> {
     let request = plan::config(&args.job, args.workers)?;
     plan::use_threads(args.job.threads)?;
     let address = address(args).map_err(Failure::input)?;
-    let security = args.security.open()?;
+    let security = args.security.open(args.workers)?;
     let config = ServerConfig { request, data: args.data.clone(), security };
     run.signals.defer();
     let console = run.console()?;

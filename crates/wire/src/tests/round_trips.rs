@@ -54,7 +54,7 @@ proptest! {
     }
 
     #[test]
-    fn joins(worker in any::<u64>(), build in ".{0,60}", wish in prop::option::of(0usize..3)) {
+    fn joins(worker in any::<u64>(), build in "\\PC{0,60}", wish in prop::option::of(0usize..3)) {
         let joining = Joining { worker: WorkerId(worker), build, wish };
         let sent = over_the_wire(&join::encode_join(&joining));
         prop_assert_eq!(join::decode_join(sent, 3).unwrap(), joining);
