@@ -241,6 +241,8 @@ fn wrong_calls_are_refused_with_a_sentence() {
     };
     let open = ["--listen", "0.0.0.0:0", "--workers", "1"];
     assert!(fails(&mut server(&open), 2).contains("--insecure"));
+    let crowded = ["--workers", "3", "--max-connections", "2"];
+    assert!(fails(&mut server(&crowded), 2).contains("--max-connections"));
     assert!(fails(&mut server(&["--workers", "0"]), 2).contains("--workers"));
     assert!(fails(&mut server(&["--workers", "2", "--async", "3"]), 2).contains("--async"));
     assert!(

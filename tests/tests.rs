@@ -9,6 +9,7 @@ mod cluster;
 mod encryption;
 mod faults;
 mod files;
+mod hostile;
 mod input;
 mod matrix;
 mod processes;

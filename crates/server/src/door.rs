@@ -74,7 +74,9 @@ impl Door {
                 }
             };
             let Some((visit, dismissed)) = self.lobby.enter(peer) else {
-                self.complaints.say(format_args!("no room for {peer}: all connections are in use"));
+                if !self.lobby.is_closed() {
+                    self.complaints.say(format_args!("no room for {peer}: all are taken"));
+                }
                 continue;
             };
             // A round waits for its last message: none may wait for a fuller packet. Where that cannot be

@@ -13,7 +13,7 @@ use ddiht_wire::{
     trust::{AUTHORIZATION, Watched, presented},
 };
 use http::{HeaderMap, Request, Response};
-use tonic::{Status, body::Body};
+use tonic::{Code, Status, body::Body};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -60,19 +60,32 @@ impl GuardLayer {
                 Standing::Unknown => return Err(Refusal::Unknown),
             }
         }
-        if let Some(visit) = call.extensions().get::<Visit>() {
+        // Without tokens anybody passes; at least it must be a call that is meant for us.
+        let earned = self.tokens.is_some() || method_of(path).is_some();
+        if let Some(visit) = call.extensions().get::<Visit>().filter(|_| earned) {
             visit.admit();
         }
         Ok(())
     }
+}
 
-    fn complain(&self, call: &Request<Body>, refusal: Refusal) {
-        let peer = call.extensions().get::<Visit>().map(Visit::peer);
-        let peer = peer.map_or_else(|| "a caller".to_owned(), |peer| peer.to_string());
-        // A path may be long, and anything: only those we know are named.
-        let path = call.uri().path();
-        let path = if is_ours(path) { path } else { "an unknown call" };
-        self.complaints.say(format_args!("refused {path} of {peer}: {refusal}"));
+/// Which call of whom it is, for the log. A path may be anything: only our own are named.
+fn name(call: &Request<Body>) -> String {
+    let method = method_of(call.uri().path()).unwrap_or("a call");
+    match call.extensions().get::<Visit>() {
+        Some(visit) => format!("{method} of {}", visit.peer()),
+        None => method.to_owned(),
+    }
+}
+
+/// Says what a service has refused: it may be a broken worker, or a hostile one.
+fn note_refusal(complaints: &Complaints, name: &str, answer: &Response<Body>) {
+    let Some(status) = Status::from_header_map(answer.headers()) else { return };
+    // Who finds all shards taken asks again and again; that is as it should be.
+    if !matches!(status.code(), Code::Ok | Code::Unavailable) {
+        // It may quote what the caller sent: no line of the log is made by it.
+        let sentence = status.message().escape_debug();
+        complaints.say(format_args!("refused {name} ({:?}): {sentence}", status.code()));
     }
 }
 
@@ -92,9 +105,8 @@ where
     fn call(&mut self, call: Request<Body>) -> Self::Future {
         let pause = call.extensions().get::<Visit>().map(|visit| visit.pause(Instant::now()));
         let checked = self.rules.check(&call);
-        if let Err(refusal) = checked {
-            self.rules.complain(&call, refusal);
-        }
+        let complaints = self.rules.complaints.clone();
+        let name = name(&call);
         // The service that has said it is ready is the one to call.
         let next = self.inner.clone();
         let mut inner = std::mem::replace(&mut self.inner, next);
@@ -102,18 +114,23 @@ where
             if let Some(pause) = pause.filter(|pause| !pause.is_zero()) {
                 tokio::time::sleep(pause).await;
             }
-            match checked {
-                Ok(()) => inner.call(call).await,
-                Err(refusal) => Ok(Status::from(refusal).into_http()),
-            }
+            let answer = match checked {
+                Ok(()) => inner.call(call).await?,
+                Err(refusal) => Status::from(refusal).into_http(),
+            };
+            note_refusal(&complaints, &name, &answer);
+            Ok(answer)
         })
     }
 }
 
-/// Whether a path is one of this server's own calls.
-fn is_ours(path: &str) -> bool {
-    const LONGEST: usize = 64;
-    path.starts_with("/ddiht.v1.") && path.len() <= LONGEST
+/// The method of a path that can be one of this server's own.
+fn method_of(path: &str) -> Option<&str> {
+    const LONGEST: usize = 32;
+    let (service, method) = path.strip_prefix('/')?.split_once('/')?;
+    let ours = matches!(service, training_server::SERVICE_NAME | control_server::SERVICE_NAME);
+    let is_name = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphabetic());
+    (ours && method.len() <= LONGEST && is_name(method)).then_some(method)
 }
 
 /// The role a call needs; health is everybody's business.

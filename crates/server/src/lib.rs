@@ -60,8 +60,8 @@ const MAX_HEADERS: u32 = 16 * 1024;
 const MAX_CALLS: u32 = 64;
 /// Most bytes of a message of the services that have small ones.
 const SMALL: usize = 64 * 1024;
-/// How long calls may go on after the end of the run.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How long connections may stay after the end of the run, when everybody has been told.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Serves on `listener` until the run is over; `shutdown` asks for an early end with the best model so far.
 ///

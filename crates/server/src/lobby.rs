@@ -65,6 +65,11 @@ impl Lobby {
         Some((Visit(Arc::new(inner)), dismissed))
     }
 
+    /// Whether nobody is let in any more.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.rooms().closed
+    }
+
     /// Asks the oldest stranger to leave.
     pub(crate) fn dismiss_a_stranger(&self) {
         self.rooms().strangers.pop_first();

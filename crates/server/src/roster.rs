@@ -31,11 +31,13 @@ struct Seat {
 }
 
 /// One seat for every shard.
-#[derive(Debug)]
 pub(crate) struct Roster {
     seats: Vec<Seat>,
-    next_session: u64,
+    draw_session: DrawSession,
 }
+
+/// Where the names of sessions come from: nobody may guess that of another.
+pub(crate) type DrawSession = Box<dyn FnMut() -> u64 + Send>;
 
 /// A place on a shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,9 +94,9 @@ impl From<Refusal> for Status {
 }
 
 impl Roster {
-    /// Nobody is there; sessions are numbered from `first_session`.
-    pub(crate) fn new(shards: usize, first_session: u64) -> Self {
-        Self { seats: vec![Seat::default(); shards], next_session: first_session }
+    /// Nobody is there.
+    pub(crate) fn new(shards: usize, draw_session: DrawSession) -> Self {
+        Self { seats: vec![Seat::default(); shards], draw_session }
     }
 
     /// Gives a shard to a worker: the one it has, the one it wishes, or the first that is free.
@@ -117,8 +119,7 @@ impl Roster {
             .or_else(|| joining.wish.filter(free))
             .or_else(|| (0..self.seats.len()).find(free))
             .ok_or(Refusal::Full { shards: self.seats.len() })?;
-        let session = SessionId(self.next_session);
-        self.next_session = self.next_session.wrapping_add(1);
+        let session = SessionId((self.draw_session)());
         let (worker, life) = (joining.worker, joining.life);
         let seat = &mut self.seats[shard];
         seat.stay = Some(Stay { worker, life, session, peer, heard: now, offers: 0 });
@@ -242,6 +243,12 @@ impl Roster {
 mod tests {
     use super::*;
 
+    /// Sessions are numbered from `first`.
+    fn roster(shards: usize, first: u64) -> Roster {
+        let mut numbers = first..;
+        Roster::new(shards, Box::new(move || numbers.next().unwrap()))
+    }
+
     fn worker(id: u64, life: u64, wish: Option<usize>) -> Joining {
         Joining { worker: WorkerId(id), life: LifeId(life), build: String::new(), wish }
     }
@@ -252,7 +259,7 @@ mod tests {
 
     #[test]
     fn shards_go_to_who_wishes_them_or_comes_first() {
-        let (mut roster, now) = (Roster::new(3, 100), Instant::now());
+        let (mut roster, now) = (roster(3, 100), Instant::now());
         let mut join = |joining: &Joining| roster.join(joining, None, now);
         assert_eq!(join(&worker(1, 1, Some(2))), Ok(place(2, 100, false)));
         assert_eq!(join(&worker(2, 1, Some(2))), Ok(place(0, 101, false)));
@@ -265,7 +272,7 @@ mod tests {
 
     #[test]
     fn who_begins_again_has_its_shard_at_once() {
-        let (mut roster, now) = (Roster::new(2, 100), Instant::now());
+        let (mut roster, now) = (roster(2, 100), Instant::now());
         roster.join(&worker(1, 1, None), None, now).unwrap();
         roster.join(&worker(2, 1, None), None, now).unwrap();
         assert_eq!(roster.join(&worker(2, 2, None), None, now), Ok(place(1, 102, false)));
@@ -276,7 +283,7 @@ mod tests {
 
     #[test]
     fn only_who_has_a_shard_may_speak_for_it() {
-        let (mut roster, now) = (Roster::new(1, 7), Instant::now());
+        let (mut roster, now) = (roster(1, 7), Instant::now());
         let caller = |session, shard| Caller { session: SessionId(session), shard };
         assert_eq!(roster.hear(caller(7, 0), now), Err(Refusal::Ended { shard: 0 }));
         roster.join(&worker(1, 1, None), None, now).unwrap();
@@ -287,7 +294,7 @@ mod tests {
 
     #[test]
     fn silence_ends_a_stay_and_its_shard_is_offered_in_turn() {
-        let (mut roster, start) = (Roster::new(3, 0), Instant::now());
+        let (mut roster, start) = (roster(3, 0), Instant::now());
         let second = Duration::from_secs(1);
         for id in 0..3 {
             roster.join(&worker(id, 1, None), None, start).unwrap();
@@ -310,7 +317,7 @@ mod tests {
 
     #[test]
     fn a_shard_that_comes_back_must_have_the_same_data() {
-        let mut roster = Roster::new(1, 0);
+        let mut roster = roster(1, 0);
         let facts = ShardFacts { rows: 3, cols: 2, ..ShardFacts::default() };
         roster.describe(0, facts.clone());
         assert_eq!(roster.recognise(0, &facts), Ok(()));

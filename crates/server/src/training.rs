@@ -7,6 +7,7 @@ pub(crate) use ddiht_wire::pb::training_server::TrainingServer;
 
 use crate::{
     ServerConfig,
+    lobby::Visit,
     request::{Mail, Request},
 };
 
@@ -26,7 +27,7 @@ impl TrainingService {
 #[tonic::async_trait]
 impl pb::training_server::Training for TrainingService {
     async fn join(&self, call: Call<pb::JoinRequest>) -> Result<Response<pb::JoinReply>, Status> {
-        let peer = call.remote_addr();
+        let peer = call.extensions().get::<Visit>().map(Visit::peer);
         let joining = join::decode_join(call.into_inner(), self.shards)?;
         let admission = self.mail.ask(|respond| Request::Join { joining, peer, respond }).await?;
         Ok(Response::new(join::encode_admission(&admission)))

@@ -97,6 +97,12 @@ pub(crate) fn short<T: AsRef<[u8]>>(field: &'static str, text: T, most: usize) -
     if found <= most { Ok(text) } else { Err(WireError::TooLong { field, found, most }) }
 }
 
+/// A sentence of at most `most` bytes. It will be shown to somebody, so it must not make lines of its own in
+/// a log, nor tell a terminal what to do: control characters become blanks.
+pub(crate) fn sentence(field: &'static str, text: String, most: usize) -> Checked<String> {
+    Ok(short(field, text, most)?.replace(char::is_control, " "))
+}
+
 /// The start of `text` that fits in `most` bytes, whole characters only.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     text[..text.floor_char_boundary(most)].to_owned()

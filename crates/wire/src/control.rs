@@ -2,7 +2,9 @@
 
 use crate::{
     bounds::MAX_SHARDS,
-    check::{MAX_TEXT, at_most, cut, finite, magnitude, present, ranged, short, small_count},
+    check::{
+        MAX_TEXT, at_most, cut, finite, magnitude, present, ranged, sentence, short, small_count,
+    },
     error::WireError,
     pb::{self, shard_state::Presence},
 };
@@ -132,7 +134,7 @@ pub fn decode_status(reply: pb::StatusReply) -> Result<RunStatus, WireError> {
     at_most("shards", &reply.shards, MAX_SHARDS)?;
     let known = |field, value: Option<f64>| value.map(|v| finite(field, v)).transpose();
     let workers = |field, count: u32| ranged(field, count.into(), 0, MAX_SHARDS as u64);
-    let problem = short("problem", reply.problem, MAX_TEXT)?;
+    let problem = sentence("problem", reply.problem, MAX_TEXT)?;
     Ok(RunStatus {
         phase: decode_phase(reply.phase)?,
         workers_joined: workers("workers_joined", reply.workers_joined)?,
@@ -148,7 +150,7 @@ pub fn decode_status(reply: pb::StatusReply) -> Result<RunStatus, WireError> {
         features: reply.features,
         bytes_up: reply.bytes_up,
         bytes_down: reply.bytes_down,
-        step: short("step", reply.step, MAX_STEP)?,
+        step: sentence("step", reply.step, MAX_STEP)?,
         shards: reply.shards.into_iter().map(decode_shard).collect::<Result<_, _>>()?,
         problem: (!problem.is_empty()).then_some(problem),
     })

@@ -7,7 +7,7 @@ use ddiht_core::{
 
 use crate::{
     bounds::{MAX_COLS, MAX_ENTRIES, MAX_LABELS, MAX_ROWS},
-    check::{MAX_TEXT, ascending, at_most, cut, finite, present, ranged, same_length, short},
+    check::{MAX_TEXT, ascending, at_most, cut, finite, present, ranged, same_length, sentence},
     error::WireError,
     exchange::{Caller, Ending, decode_ending, encode_ending},
     job::{decode_job, encode_job},
@@ -56,7 +56,7 @@ pub fn decode_description(
     let description = match present("description", request.description)? {
         Member::Facts(facts) => Description::Facts(decode_facts(facts)?),
         Member::Problem(problem) => {
-            Description::Problem(short("problem.sentence", problem.sentence, MAX_TEXT)?)
+            Description::Problem(sentence("problem.sentence", problem.sentence, MAX_TEXT)?)
         }
     };
     Ok((caller, description))

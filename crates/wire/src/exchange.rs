@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::{
     bounds::MAX_SHARDS,
-    check::{MAX_TEXT, cut, present, ranged, short, small_count},
+    check::{MAX_TEXT, cut, present, ranged, sentence, small_count},
     error::WireError,
     pb::{self, ending::How, exchange_reply::Next, exchange_request},
 };
@@ -167,7 +167,7 @@ pub(crate) fn decode_ending(message: pb::Ending) -> Result<Ending, WireError> {
     Ok(match present("ending", message.how)? {
         How::Finished(_) => Ending::Finished,
         How::Failed(failed) => {
-            Ending::Failed(short("ending.failed.sentence", failed.sentence, MAX_TEXT)?)
+            Ending::Failed(sentence("ending.failed.sentence", failed.sentence, MAX_TEXT)?)
         }
     })
 }

@@ -10,7 +10,9 @@ use ddiht_core::{
 use crate::{
     PROTOCOL,
     bounds::{MAX_LOCATIONS, MAX_SHARDS},
-    check::{MAX_TEXT, ascending, at_most, cut, finite, present, ranged, short, small_count},
+    check::{
+        MAX_TEXT, ascending, at_most, cut, finite, present, ranged, sentence, short, small_count,
+    },
     error::WireError,
     exchange::{Ending, SessionId, decode_ending, encode_ending},
     pb::{self, join_reply::Outcome, label_rule::Rule},
@@ -87,7 +89,7 @@ pub fn decode_join(request: pb::JoinRequest, shards: usize) -> Result<Joining, W
     Ok(Joining {
         worker: WorkerId(request.worker),
         life: LifeId(request.life),
-        build: short("build", request.build, MAX_BUILD)?,
+        build: sentence("build", request.build, MAX_BUILD)?,
         wish,
     })
 }

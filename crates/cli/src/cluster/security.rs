@@ -9,6 +9,13 @@ use ddiht_worker::{ClientTlsFiles, CredentialFiles, Credentials};
 
 use crate::failure::Failure;
 
+#[derive(Debug, thiserror::Error)]
+#[error("--max-connections {most} has no room for {workers} workers")]
+struct NoRoom {
+    most: NonZeroUsize,
+    workers: usize,
+}
+
 /// Who may use a server.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Security (docs/security.md)")]
@@ -39,8 +46,11 @@ pub(crate) struct ServerSecurity {
 }
 
 impl ServerSecurity {
-    /// Reads the files.
-    pub(crate) fn open(&self) -> Result<Security, Failure> {
+    /// Reads the files, for a server of this many workers.
+    pub(crate) fn open(&self, workers: usize) -> Result<Security, Failure> {
+        if let Some(most) = self.max_connections.filter(|most| most.get() < workers) {
+            return Err(Failure::input(NoRoom { most, workers }));
+        }
         let identity = identity(self.tls_cert.as_ref(), self.tls_key.as_ref());
         let client_ca = self.tls_client_ca.clone();
         let tls = identity.map(|identity| TlsFiles { identity, client_ca });

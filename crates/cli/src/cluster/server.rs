@@ -53,7 +53,7 @@ pub(crate) fn run(args: &ServerArgs) -> Result<(), Failure> {
     let saved = checkpoint.as_ref().map(find).transpose()?.flatten();
     let rounds = saved.as_ref().map(|saved| saved.checkpoint.rounds);
     let directory = checkpoint.as_ref().map(|policy| policy.directory.clone());
-    let security = args.security.open()?;
+    let security = args.security.open(args.workers)?;
     let data = args.data.clone();
     let config = ServerConfig { request, data, security, faults, checkpoint, saved };
     run.signals.defer();

@@ -9,8 +9,9 @@ mod status;
 
 use std::{
     collections::VecDeque,
+    hash::{BuildHasher, RandomState},
     sync::mpsc::{Receiver, RecvTimeoutError},
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 use ddiht_core::{
@@ -77,9 +78,14 @@ impl<O: Observer> Desk<O> {
         observer: O,
     ) -> Result<(Self, watch::Receiver<RunStatus>), ServerError> {
         let shards = config.request.get().workers;
-        // Sessions of an earlier server on this address must not be taken for ours.
-        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let roster = Roster::new(shards, since_epoch.as_nanos() as u64);
+        // Nobody can guess these, and those of an earlier server on this address are none of ours.
+        let secret = RandomState::new();
+        let mut drawn = 0u64;
+        let draw_session = Box::new(move || {
+            drawn += 1;
+            secret.hash_one((drawn, Instant::now()))
+        });
+        let roster = Roster::new(shards, draw_session);
         let (status, receiver) = watch::channel(status::first_status(&config));
         let saved = config.saved.take().map(Box::new);
         let keeper = config.checkpoint.clone().map(Keeper::start).transpose()?;

@@ -51,6 +51,10 @@ fn joins() {
         change(&mut request);
         assert_refused(join::decode_join(request, SHARDS), code, words);
     }
+    let mut forged = join::encode_join(&joining);
+    forged.build = "ddiht\n INFO all is well\x1b[2J".to_owned();
+    let build = join::decode_join(forged, SHARDS).unwrap().build;
+    assert_eq!(build, "ddiht  INFO all is well [2J");
     // A wish for a shard that this run has not is no wish.
     let mut request = join::encode_join(&joining);
     request.wished_shard = Some(SHARDS as u32);

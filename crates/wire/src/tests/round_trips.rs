@@ -56,7 +56,7 @@ proptest! {
 
     #[test]
     fn joins(
-        worker in any::<u64>(), life in any::<u64>(), build in ".{0,60}",
+        worker in any::<u64>(), life in any::<u64>(), build in "\\PC{0,60}",
         wish in prop::option::of(0usize..3),
     ) {
         let joining = Joining { worker: WorkerId(worker), life: LifeId(life), build, wish };
