@@ -61,7 +61,9 @@ pub fn control_receive(shards: usize) -> usize {
 
 fn largest_answer(bounds: &Bounds) -> usize {
     let lists = [
-        entries(bounds.ascent(), bounds.cols, 4),
+        // An update, with or without evidence.
+        entries(bounds.ascent(), bounds.cols, 4)
+            .saturating_add(bounds.certified().saturating_mul(8)),
         // Gradient and curvature of a survey; nominations are as long at most, and have columns.
         entries(bounds.support(), bounds.cols, 12),
         entries(bounds.model(), bounds.cols, 8).saturating_add(bounds.models().saturating_mul(8)),
@@ -73,8 +75,10 @@ fn largest_answer(bounds: &Bounds) -> usize {
 
 fn largest_question(bounds: &Bounds) -> usize {
     let model = entries(bounds.model(), bounds.cols, 8).saturating_add(4 * VARINT_32);
+    let delta = entries(bounds.model(), bounds.cols, 5);
     let lists = [
         entries(bounds.support(), bounds.cols, 8),
+        delta.saturating_add(entries(bounds.certified(), bounds.cols, 0)).saturating_add(model),
         model.saturating_mul(bounds.models().saturating_add(1)),
     ];
     with_overhead(&lists)

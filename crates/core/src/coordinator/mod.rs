@@ -16,8 +16,10 @@ mod held;
 pub mod lbfgs;
 mod mirror;
 mod outlook;
+mod rhythm;
 mod seats;
 mod tally;
+mod testimony;
 mod versions;
 mod width;
 

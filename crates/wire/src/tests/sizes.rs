@@ -7,7 +7,8 @@ use ddiht_core::{
     measures::{Measures, ScoreCount, TaskMeasures},
     metrics::Confusion,
     round::{
-        Directive, Evidence, Job, LocalModel, ModelDelta, Probe, Reply, Slope, Sparse, Weights,
+        Attest, Attested, Directive, Evidence, Job, LocalModel, ModelDelta, Probe, Reply, Slope,
+        Sparse, Weights,
     },
 };
 
@@ -108,6 +109,16 @@ fn the_largest_questions_fit_what_a_worker_receives() {
         Directive::Score { candidates: scores.clone() },
         Directive::Sdiht { model: worst_model(BUDGET + 1), unscored: scores },
         Directive::Measure { model: worst_model(9 * BUDGET + 1) },
+        Directive::Attest(Attest {
+            delta: ModelDelta {
+                indices: worst_columns(BUDGET + 1, WIDE),
+                weights: vec![0.1; BUDGET + 1],
+                theta: vec![200; BUDGET + 1],
+                caution: 0.75,
+            },
+            support: worst_columns(2 * BUDGET + 1, WIDE),
+            model: worst_model(BUDGET + 1),
+        }),
     ];
     for directive in largest {
         let size = down(&mut DirectiveEncoder::new(), u64::MAX, &directive);
@@ -130,12 +141,16 @@ fn the_largest_answers_fit_what_a_server_receives() {
     let count = |key| ScoreCount { key, positives: u64::MAX >> 16, negatives: u64::MAX >> 16 };
     let scores = (0..=u16::MAX).map(count).collect::<Vec<_>>();
     assert_eq!(scores.len(), MAX_SCORES);
+    let evidence = Evidence { u: vec![0.1; 2 * BUDGET + 1], ..Evidence::default() };
+    let indices = worst_columns(BUDGET + 1, WIDE);
+    let update = Sparse { indices, values: vec![0.1; BUDGET + 1] };
     let task = TaskMeasures::Classes { confusion: Confusion::default(), scores };
     let largest = [
         Reply::Nominees { gradient: nominees, curvature: vec![0.1; wide] },
         Reply::Survey { gradient: vec![0.1; wide], curvature: vec![0.1; wide] },
         Reply::Gradient(Slope { gradient: vec![0.1; wide], ..Slope::default() }),
-        Reply::Evidence(Evidence { u: vec![0.1; 2 * BUDGET + 1], ..Evidence::default() }),
+        Reply::Evidence(evidence.clone()),
+        Reply::Attested(Attested { update, evidence, loss: 0.1 }),
         Reply::Measures(Measures { loss: 0.1, task }),
     ];
     for reply in largest {
@@ -150,7 +165,9 @@ fn all_of_u_fits_what_a_server_receives() {
     let most = limits::server_receive(&job) as u64;
     for count in [WIDE, WIDE / 2, WIDE / 127, WIDE / 128, WIDE / 130, 50, 3] {
         let indices = worst_columns(count, WIDE);
-        let size = up(&Reply::Ascend(Sparse { indices, values: vec![0.1; count] }));
+        let update = Sparse { indices, values: vec![0.1; count] };
+        let evidence = Evidence { u: vec![0.1; 2 * BUDGET + 1], ..Evidence::default() };
+        let size = up(&Reply::Attested(Attested { update, evidence, loss: 0.1 }));
         assert!(size <= most, "{count}: {size} > {most}");
     }
     assert_eq!(limits::server_receive_before_launch(5, 8, Uplink::Full), u32::MAX as usize);
