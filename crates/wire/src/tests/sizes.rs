@@ -76,6 +76,32 @@ fn rounds_keep_the_bar() {
 }
 
 #[test]
+fn evidence_with_a_dual_round_takes_the_bytes_of_both_and_of_a_model() {
+    let encoder = &mut DirectiveEncoder::new();
+    let delta = ModelDelta {
+        indices: columns(BUDGET + 1),
+        weights: vec![0.1; BUDGET + 1],
+        theta: vec![200; BUDGET + 1],
+        caution: 0.75,
+    };
+    let support = columns(2 * BUDGET + 1);
+    let apart = [
+        Directive::Ascend(delta.clone()),
+        Directive::Certify { support: support.clone() },
+        Directive::Measure { model: model(0.1) },
+    ];
+    let apart: u64 = apart.iter().map(|directive| down(encoder, ROUND, directive)).sum();
+    let attest = Directive::Attest(Attest { delta, support, model: model(0.1) });
+    let together = down(encoder, ROUND, &attest);
+    let update = Sparse { indices: columns(BUDGET + 1), values: vec![0.1; BUDGET + 1] };
+    let evidence = Evidence { u: vec![0.1; 2 * BUDGET + 1], ..Evidence::default() };
+    let apart_up = up(&Reply::Ascend(update.clone())) + up(&Reply::Evidence(evidence.clone()));
+    let together_up = up(&Reply::Attested(Attested { update, evidence, loss: 0.3 }));
+    println!("attest: {together} bytes, attested: {together_up} bytes");
+    assert!(together <= apart + 16 && together_up <= apart_up + 16);
+}
+
+#[test]
 fn models_of_single_precision_take_half_the_bytes() {
     let encoder = &mut DirectiveEncoder::new();
     let mut round = |value| {
