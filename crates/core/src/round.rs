@@ -93,6 +93,8 @@ pub struct Job {
 pub enum Directive {
     /// Changes of the shared model, then one dual round on its support (M5).
     Ascend(ModelDelta),
+    /// A dual round, then evidence and the loss of a model: a bound needs no round of its own (M7).
+    Attest(Attest),
     /// Evidence for a bound: exact `u` on these columns (M7).
     Certify {
         /// The columns, ascending, column 0 first if there is an intercept.
@@ -138,13 +140,13 @@ pub enum Directive {
 impl Directive {
     /// Whether it is a step of the method itself, and not of the certificate, the finish or the end.
     pub fn is_step(&self) -> bool {
-        matches!(self, Self::Ascend(_) | Self::Sdiht { .. } | Self::Score { .. })
+        matches!(self, Self::Ascend(_) | Self::Attest(_) | Self::Sdiht { .. } | Self::Score { .. })
     }
 
     /// What kind of round it opens.
     pub fn kind(&self) -> RoundKind {
         match self {
-            Self::Ascend(_) | Self::Sdiht { .. } => RoundKind::Dual,
+            Self::Ascend(_) | Self::Attest(_) | Self::Sdiht { .. } => RoundKind::Dual,
             Self::Flush => RoundKind::Flush,
             Self::Certify { .. } => RoundKind::Certify,
             Self::Score { .. } => RoundKind::Score,
@@ -221,6 +223,17 @@ impl ModelDelta {
     }
 }
 
+/// A dual round with evidence.
+#[derive(Debug, Clone, Default, PartialEq, SchemaRead, SchemaWrite)]
+pub struct Attest {
+    /// As in [`Directive::Ascend`].
+    pub delta: ModelDelta,
+    /// As in [`Directive::Certify`].
+    pub support: Vec<u32>,
+    /// The model whose loss is wanted.
+    pub model: Weights,
+}
+
 /// `value` with 36 bits after the leading one: a refit needs more digits than f32 has, and its numbers are
 /// most of what a run sends, so those that nobody needs are left out.
 pub fn shortened(value: f64) -> f64 {
@@ -243,6 +256,8 @@ pub struct Probe {
 pub enum Reply {
     /// To [`Directive::Ascend`] and [`Directive::Flush`]: the largest entries of `u_m - held_m`.
     Ascend(Sparse<f32>),
+    /// To [`Directive::Attest`].
+    Attested(Attested),
     /// To [`Directive::Certify`].
     Evidence(Evidence),
     /// To [`Directive::Gradient`].
@@ -276,6 +291,7 @@ impl Reply {
         let all = job.entries as f64 / job.shards as f64;
         match self {
             Self::Ascend(_) => all * job.passes as f64,
+            Self::Attested(_) => all * (job.passes as f64 + 2.0),
             Self::Gradient(slope) => slope.visited as f64,
             Self::Evidence(_) => all,
             Self::Nominees { .. } | Self::Sdiht(_) => 2.0 * all,
@@ -284,6 +300,17 @@ impl Reply {
             Self::Survey { .. } => 0.0,
         }
     }
+}
+
+/// An answer to [`Directive::Attest`].
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Attested {
+    /// As in [`Reply::Ascend`].
+    pub update: Sparse<f32>,
+    /// Evidence for alpha after the step, with `held_m` after the update.
+    pub evidence: Evidence,
+    /// Sum of the losses of the model.
+    pub loss: f64,
 }
 
 /// What a shard knows for a bound (M7, M8).

@@ -73,6 +73,11 @@ impl Bounds {
         self.uplink.saturating_add(1).min(self.cols)
     }
 
+    /// Columns on which a bound needs exact `u`, the constant one included.
+    pub fn certified(&self) -> usize {
+        self.k.saturating_mul(2).saturating_add(1).min(self.cols)
+    }
+
     /// Models in a question: a candidate of every shard, or what a late shard has not scored yet.
     pub fn models(&self) -> usize {
         self.shards.saturating_mul(2).saturating_add(2)

@@ -8,7 +8,7 @@
 //! again. A message encoded but never delivered would leave the decoder behind, which it notices: the
 //! round referred to is not the one it knows, and it says so ([`WireError::UnknownSupport`]).
 
-use ddiht_core::round::{Directive, Job, ModelDelta, Probe, Weights};
+use ddiht_core::round::{Attest, Directive, Job, ModelDelta, Probe, Weights};
 
 use crate::{
     bounds::Bounds,
@@ -50,12 +50,11 @@ impl DirectiveEncoder {
     /// The message that opens `round`. Keep it until it has been answered, and send it again as it is.
     pub fn encode(&mut self, round: u64, directive: &Directive) -> pb::ExchangeReply {
         let next = match directive {
-            Directive::Ascend(delta) => Next::Ascend(pb::Ascend {
-                gaps: to_gaps(&delta.indices),
-                weights: delta.weights.clone(),
-                theta: delta.theta.clone(),
-                caution: delta.caution,
-                whole: delta.whole,
+            Directive::Ascend(delta) => Next::Ascend(encode_delta(delta)),
+            Directive::Attest(attest) => Next::Attest(pb::Attest {
+                ascend: Some(encode_delta(&attest.delta)),
+                certify: Some(pb::Certify { gaps: to_gaps(&attest.support) }),
+                model: Some(encode_weights(&attest.model)),
             }),
             Directive::Certify { support } => Next::Certify(pb::Certify { gaps: to_gaps(support) }),
             Directive::Gradient(probe) => Next::Gradient(self.probe(round, probe)),
@@ -127,6 +126,14 @@ impl DirectiveDecoder {
             |field, gaps: &[u32]| from_gaps(field, gaps, self.bounds.cols, self.bounds.support());
         Ok(match next {
             Next::Ascend(ascend) => Directive::Ascend(self.delta(ascend)?),
+            Next::Attest(attest) => {
+                let certify = present("attest.certify", attest.certify)?;
+                Directive::Attest(Attest {
+                    delta: self.delta(present("attest.ascend", attest.ascend)?)?,
+                    support: columns("attest.certify.gaps", &certify.gaps)?,
+                    model: self.model("attest.model", attest.model, self.bounds.model())?,
+                })
+            }
             Next::Certify(certify) => {
                 Directive::Certify { support: columns("certify.gaps", &certify.gaps)? }
             }
@@ -219,10 +226,21 @@ impl DirectiveDecoder {
     }
 }
 
+fn encode_delta(delta: &ModelDelta) -> pb::Ascend {
+    pb::Ascend {
+        gaps: to_gaps(&delta.indices),
+        weights: delta.weights.clone(),
+        theta: delta.theta.clone(),
+        caution: delta.caution,
+        whole: delta.whole,
+    }
+}
+
 /// The name of a question in the contract.
 fn kind(next: &Next) -> &'static str {
     match next {
         Next::Ascend(_) => "ascend",
+        Next::Attest(_) => "attest",
         Next::Certify(_) => "certify",
         Next::Gradient(_) => "gradient",
         Next::Nominate(_) => "nominate",

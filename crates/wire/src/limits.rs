@@ -61,7 +61,9 @@ pub fn control_receive(shards: usize) -> usize {
 
 fn largest_answer(bounds: &Bounds) -> usize {
     let lists = [
-        entries(bounds.ascent(), bounds.cols, 4),
+        // An update, with or without evidence.
+        entries(bounds.ascent(), bounds.cols, 4)
+            .saturating_add(bounds.certified().saturating_mul(8)),
         entries(crate::restate::PIECE, bounds.cols, 4),
         // Gradient and curvature of a survey; nominations are as long at most, and have columns.
         entries(bounds.support(), bounds.cols, 12),
@@ -74,10 +76,12 @@ fn largest_answer(bounds: &Bounds) -> usize {
 
 fn largest_question(bounds: &Bounds) -> usize {
     let model = entries(bounds.model(), bounds.cols, 8).saturating_add(4 * VARINT_32);
+    let delta = entries(bounds.model(), bounds.cols, 5);
     let lists = [
         // Columns and a model of a survey; a model that a worker which came back is told whole.
         2 * entries(bounds.support(), bounds.cols, 8),
         entries(bounds.cols, bounds.cols, 5),
+        delta.saturating_add(entries(bounds.certified(), bounds.cols, 0)).saturating_add(model),
         model.saturating_mul(bounds.models().saturating_add(1)),
     ];
     with_overhead(&lists)

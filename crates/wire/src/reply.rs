@@ -1,6 +1,8 @@
 //! Answers, from a worker up. The question decides what an answer must look like.
 
-use ddiht_core::round::{ConjugateSum, Directive, Evidence, Job, LocalModel, Reply, Slope, Sparse};
+use ddiht_core::round::{
+    Attested, ConjugateSum, Directive, Evidence, Job, LocalModel, Reply, Slope, Sparse,
+};
 
 use crate::{
     bounds::{Bounds, MAX_ENTRIES},
@@ -19,15 +21,13 @@ use crate::{
 /// The message of `reply`.
 pub fn encode_reply(reply: &Reply) -> Answer {
     match reply {
-        Reply::Ascend(part) => {
-            Answer::Ascent(pb::Ascent { gaps: to_gaps(&part.indices), values: part.values.clone() })
-        }
-        Reply::Evidence(evidence) => Answer::Evidence(pb::Evidence {
-            u: evidence.u.clone(),
-            unsent: evidence.unsent,
-            rounding: evidence.rounding,
-            conjugate: Some(encode_conjugate(&evidence.conjugate)),
+        Reply::Ascend(part) => Answer::Ascent(encode_ascent(part)),
+        Reply::Attested(attested) => Answer::Attested(pb::Attested {
+            ascent: Some(encode_ascent(&attested.update)),
+            evidence: Some(encode_evidence(&attested.evidence)),
+            loss: attested.loss,
         }),
+        Reply::Evidence(evidence) => Answer::Evidence(encode_evidence(evidence)),
         Reply::Gradient(slope) => Answer::Slope(pb::Slope {
             loss: slope.loss,
             smoothed: (slope.smoothed != slope.loss).then_some(slope.smoothed),
@@ -60,10 +60,13 @@ pub fn decode_reply(sealed: SealedReply, asked: &Directive, job: &Job) -> Result
     let bounds = Bounds::of(job);
     match (asked, sealed.0) {
         (Directive::Ascend(_) | Directive::Flush, Answer::Ascent(ascent)) => {
-            decode_ascent(ascent, &bounds)
+            decode_ascent(ascent, &bounds).map(Reply::Ascend)
         }
         (Directive::Certify { support }, Answer::Evidence(evidence)) => {
-            decode_evidence(evidence, support.len())
+            decode_evidence(evidence, support.len()).map(Reply::Evidence)
+        }
+        (Directive::Attest(attest), Answer::Attested(attested)) => {
+            decode_attested(attested, attest.support.len(), &bounds)
         }
         (Directive::Gradient(probe), Answer::Slope(slope)) => {
             decode_slope(slope, probe.model.indices.len())
@@ -89,22 +92,47 @@ pub fn decode_reply(sealed: SealedReply, asked: &Directive, job: &Job) -> Result
     }
 }
 
-fn decode_ascent(message: pb::Ascent, bounds: &Bounds) -> Result<Reply, WireError> {
+fn encode_ascent(part: &Sparse<f32>) -> pb::Ascent {
+    pb::Ascent { gaps: to_gaps(&part.indices), values: part.values.clone() }
+}
+
+fn encode_evidence(evidence: &Evidence) -> pb::Evidence {
+    pb::Evidence {
+        u: evidence.u.clone(),
+        unsent: evidence.unsent,
+        rounding: evidence.rounding,
+        conjugate: Some(encode_conjugate(&evidence.conjugate)),
+    }
+}
+
+fn decode_attested(
+    message: pb::Attested,
+    asked: usize,
+    bounds: &Bounds,
+) -> Result<Reply, WireError> {
+    Ok(Reply::Attested(Attested {
+        update: decode_ascent(present("attested.ascent", message.ascent)?, bounds)?,
+        evidence: decode_evidence(present("attested.evidence", message.evidence)?, asked)?,
+        loss: magnitude("attested.loss", message.loss)?,
+    }))
+}
+
+fn decode_ascent(message: pb::Ascent, bounds: &Bounds) -> Result<Sparse<f32>, WireError> {
     let indices = from_gaps("ascent.gaps", &message.gaps, bounds.cols, bounds.ascent())?;
     same_length("ascent.values", &message.values, indices.len())?;
     all_finite("ascent.values", &message.values)?;
-    Ok(Reply::Ascend(Sparse { indices, values: message.values }))
+    Ok(Sparse { indices, values: message.values })
 }
 
-fn decode_evidence(message: pb::Evidence, asked: usize) -> Result<Reply, WireError> {
+fn decode_evidence(message: pb::Evidence, asked: usize) -> Result<Evidence, WireError> {
     same_length("evidence.u", &message.u, asked)?;
     all_finite("evidence.u", &message.u)?;
-    Ok(Reply::Evidence(Evidence {
+    Ok(Evidence {
         u: message.u,
         unsent: magnitude("evidence.unsent", message.unsent)?,
         rounding: magnitude("evidence.rounding", message.rounding)?,
         conjugate: decode_conjugate(message.conjugate)?,
-    }))
+    })
 }
 
 fn decode_slope(message: pb::Slope, asked: usize) -> Result<Reply, WireError> {
@@ -192,6 +220,7 @@ pub(crate) fn kind(answer: &Answer) -> &'static str {
     match answer {
         Answer::Ready(_) => "ready",
         Answer::Ascent(_) => "ascent",
+        Answer::Attested(_) => "attested",
         Answer::Evidence(_) => "evidence",
         Answer::Slope(_) => "slope",
         Answer::Nominees(_) => "nominees",
@@ -206,6 +235,7 @@ pub(crate) fn kind(answer: &Answer) -> &'static str {
 fn question(directive: &Directive) -> &'static str {
     match directive {
         Directive::Ascend(_) => "ascend",
+        Directive::Attest(_) => "attest",
         Directive::Certify { .. } => "certify",
         Directive::Gradient(_) => "gradient",
         Directive::Nominate { .. } => "nominate",

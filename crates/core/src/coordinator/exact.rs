@@ -4,7 +4,7 @@
 use wincode::{SchemaRead, SchemaWrite};
 
 use crate::{
-    round::{Directive, Evidence, Job, ModelDelta, Probe, Reply, Sparse, Weights},
+    round::{Attested, Directive, Evidence, Job, ModelDelta, Probe, Reply, Sparse, Weights},
     threshold::top_k,
 };
 
@@ -15,7 +15,9 @@ use super::{
     exchange::{Mismatch, slopes},
     finish::{Finish, Step},
     resume::{are_columns, is_model},
+    rhythm::Rhythm,
     tally::{Stopped, Tally},
+    testimony::Testimony,
 };
 
 /// Dual rounds between certificates.
@@ -25,12 +27,9 @@ const CERTIFY_EVERY: u64 = 20;
 const LESS_CAUTION: f32 = 0.75;
 /// Rounds that only send before a certificate.
 const FLUSHES: usize = 4;
-/// Without a barrier a certificate is the only time when all wait for the slowest: it comes this many times
-/// less often.
-const SELDOM: u64 = 3;
-/// sigma' of a shard that answers seldom is at least this: at 1 the dual phase of 8 shards of imdb, one of
-/// them slow, falls back at first, and below it diverges.
-const LEAST_CAUTION: f32 = 1.5;
+/// Without a barrier D rises and falls as answers come in: one certificate in this many is looked at to tell
+/// whether the run stands still.
+const MARK_EVERY: u64 = 3;
 /// Share of the time limit the dual phase may use before the finish has its turn.
 const DUAL_SHARE: f64 = 0.5;
 
@@ -42,7 +41,7 @@ enum Phase {
     /// P of the empty model is asked for.
     Opening,
     Ascending,
-    /// A certificate is due, and some shards have not answered yet.
+    /// The dual phase is to end, and some shards have not answered yet.
     Draining,
     /// Shards send what is left of `u` before they are asked for evidence.
     Flushing {
@@ -58,29 +57,29 @@ enum Phase {
     Finishing(Box<Finish>),
 }
 
-/// A dual round of one shard.
-#[derive(Debug, Clone, Copy)]
-struct Turn {
-    shard: usize,
-    /// See [`ModelDelta::caution`].
-    caution: f32,
-}
-
 /// The exact method, the coordinator's side.
 #[derive(Debug, Clone, SchemaRead, SchemaWrite)]
 pub(super) struct Exact {
     dual: Dual,
     /// Whether all shards are always asked at once.
     together: bool,
-    /// Answers that close a dual round.
-    arrivals: usize,
     certify_every: u64,
     flushes: usize,
     /// sigma' per shard, and the bound of the last certificate, which tells whether it is enough.
     caution: f32,
     last_bound: f64,
-    /// Dual rounds of each shard.
-    turns: Vec<u64>,
+    /// Dual rounds so far, each counted by the share of the shards it asked.
+    turns: f64,
+    rhythm: Rhythm,
+    /// Without a barrier: the certificate under way, the model it suggests to score in the next one, how
+    /// many there were, and the main round in which the last began.
+    #[wincode(skip)]
+    testimony: Option<Testimony>,
+    suggested: Weights,
+    testimonies: u64,
+    testified: u64,
+    /// The round from which the others have answered the last step of those heard first.
+    settled: u64,
     phase: Phase,
     /// Why the dual phase ended, once it has.
     dual_ended: Option<Stopped>,
@@ -99,22 +98,18 @@ impl Exact {
         };
         Self {
             dual: Dual::new(tally.job(), mirrors),
-            arrivals,
-            certify_every: match pace {
-                Pace::Barrier => CERTIFY_EVERY,
-                Pace::Arrivals { .. } => {
-                    (SELDOM * CERTIFY_EVERY * shards as u64).div_ceil(arrivals as u64)
-                }
-            },
-            flushes: match pace {
-                _ if shards == 1 => 0,
-                Pace::Barrier => FLUSHES,
-                Pace::Arrivals { .. } => 1,
-            },
+            certify_every: (CERTIFY_EVERY * shards as u64).div_ceil(arrivals as u64),
+            flushes: if shards == 1 { 0 } else { FLUSHES },
             together: pace == Pace::Barrier,
             caution: if shards == 1 { 1.0 } else { LESS_CAUTION },
             last_bound: 0.0,
-            turns: vec![0; shards],
+            turns: 0.0,
+            rhythm: Rhythm::new(shards, arrivals),
+            testimony: None,
+            suggested: Weights::default(),
+            testimonies: 0,
+            testified: 0,
+            settled: 0,
             phase: Phase::Opening,
             dual_ended: None,
             finished_once: false,
@@ -134,22 +129,29 @@ impl Exact {
         outstanding: usize,
         tally: &mut Tally,
     ) -> Result<Next, Mismatch> {
-        let turns: Vec<Turn> = batch.iter().map(|a| self.turn_of(a.shard, a.age, tally)).collect();
+        let answers: Vec<(usize, u64)> = batch.iter().map(|a| (a.shard, a.age)).collect();
         match std::mem::replace(&mut self.phase, Phase::Ascending) {
             Phase::Opening => {
                 let loss = slopes(replies_of(batch))?.iter().map(|s| s.loss).sum();
                 self.empty_objective = tally.offer(&Weights::default(), loss);
                 // alpha = 0 is in the domain of every loss, and D(0) = 0.
                 tally.offer_bound(0.0);
-                Ok(self.ascend(&self.all_turns(tally), tally))
+                Ok(self.ascend_all(tally))
             }
             Phase::Ascending => {
-                self.take_updates(&batch)?;
+                self.take_updates(&batch, tally.rounds)?;
                 tally.main_rounds += 1;
-                let due = tally.main_rounds.is_multiple_of(self.certify_every);
+                let due = if self.together {
+                    tally.main_rounds.is_multiple_of(self.certify_every)
+                } else {
+                    self.hear(tally)
+                };
                 if !due && !self.dual_limit_reached(tally) {
-                    return Ok(self.ascend(&turns, tally));
+                    let next = self.rhythm.next(&answers, tally.rounds, outstanding);
+                    return Ok(self.ascend(&next, tally));
                 }
+                self.rhythm.wake();
+                self.testimony = None;
                 if outstanding > 0 {
                     self.phase = Phase::Draining;
                     return Ok(Next::Drain);
@@ -157,22 +159,17 @@ impl Exact {
                 Ok(self.flush(self.flushes, tally))
             }
             Phase::Draining => {
-                self.take_updates(&batch)?;
+                self.take_updates(&batch, tally.rounds)?;
                 Ok(self.flush(self.flushes, tally))
             }
             Phase::Flushing { left } => {
-                self.take_updates(&batch)?;
+                self.take_updates(&batch, tally.rounds)?;
                 Ok(self.flush(left, tally))
             }
             Phase::Certifying { support } => {
                 let evidence: Vec<Evidence> = evidence(replies_of(batch))?;
                 let found = certify(tally.job(), self.dual.held(), &support, &evidence);
-                tally.offer_bound(found.bound);
-                // Shards that overshoot together make D fall, which the full sigma' = M rules out.
-                if found.bound <= self.last_bound {
-                    self.caution = 1.0;
-                }
-                self.last_bound = found.bound;
+                self.take_bound(found.bound, tally);
                 let probe = Probe { model: found.model.clone(), smoothing: None };
                 self.phase = Phase::Scoring { model: found.model };
                 Ok(Next::All(Directive::Gradient(probe)))
@@ -198,16 +195,13 @@ impl Exact {
         }
     }
 
-    fn all_turns(&self, tally: &Tally) -> Vec<Turn> {
-        (0..tally.job().shards).map(|shard| self.turn_of(shard, 0, tally)).collect()
-    }
-
-    fn take_updates(&mut self, batch: &[Arrived]) -> Result<(), Mismatch> {
+    fn take_updates(&mut self, batch: &[Arrived], round: u64) -> Result<(), Mismatch> {
         for Arrived { shard, reply, .. } in batch {
-            let Reply::Ascend(update) = reply else {
-                return Err(Mismatch);
-            };
-            self.dual.absorb(*shard, update);
+            match reply {
+                Reply::Ascend(update) => self.take_update(*shard, update),
+                Reply::Attested(attested) => self.take_evidence(*shard, attested, round),
+                _ => return Err(Mismatch),
+            }
         }
         Ok(())
     }
@@ -215,11 +209,15 @@ impl Exact {
     /// See [`super::Event::Restated`].
     pub(super) fn restate(&mut self, shard: usize, part: &Sparse<f32>) {
         self.dual.restate(shard, part);
+        // What evidence has come was about sums that are no more.
+        self.testimony = None;
     }
 
     /// The model that `shard` should have by now.
     pub(super) fn whole(&self, shard: usize, caution: f32) -> ModelDelta {
         let mirror = if self.together { 0 } else { shard };
+        // The others are not at rest around a shard that begins again: it has no reason to step further.
+        let caution = caution.max(self.caution);
         ModelDelta { caution, ..self.dual.whole(mirror) }
     }
 
@@ -234,34 +232,98 @@ impl Exact {
         };
         models_fit
             && self.together == (pace == Pace::Barrier)
-            && self.turns.len() == job.shards
+            && self.rhythm.fits(job.shards)
+            && is_model(&self.suggested, job.cols)
             && self.dual.resume(job, mirrors)
     }
 
-    /// What a shard is asked next whose last answer was `age` rounds old. While it is away the others come to
-    /// rest, so it need not allow for all of them moving at once when it is back: it may step further.
-    fn turn_of(&self, shard: usize, age: u64, tally: &Tally) -> Turn {
-        let shards = tally.job().shards;
-        let missed = (age * self.arrivals as u64 / shards as u64).max(1);
-        let least = (LEAST_CAUTION / shards as f32).min(self.caution);
-        Turn { shard, caution: (self.caution / missed as f32).max(least) }
+    fn take_update(&mut self, shard: usize, update: &Sparse<f32>) {
+        self.dual.absorb(shard, update);
+        if let Some(testimony) = &mut self.testimony {
+            testimony.follow(shard, update);
+        }
+    }
+
+    fn take_evidence(&mut self, shard: usize, attested: &Attested, round: u64) {
+        self.dual.absorb(shard, &attested.update);
+        if let Some(testimony) = &mut self.testimony {
+            testimony.take(shard, attested);
+            if self.rhythm.is_seldom(shard) {
+                self.settled = round + self.rhythm.rest();
+            }
+        }
+    }
+
+    /// Without a barrier: takes a certificate when all its evidence is in, and begins one when it is time.
+    /// Returns whether the dual phase has come to an end by it.
+    fn hear(&mut self, tally: &mut Tally) -> bool {
+        let Some(testimony) = &self.testimony else {
+            if tally.main_rounds >= self.testified + self.certify_every {
+                self.testified = tally.main_rounds;
+                let model = self.suggested.clone();
+                self.testimony = Some(Testimony::new(tally.job(), self.dual.held(), model));
+            }
+            return false;
+        };
+        let Some(found) = testimony.verdict(tally.job()) else { return false };
+        self.testimony = None;
+        tally.offer(&found.model, found.loss);
+        self.take_bound(found.certificate.bound, tally);
+        self.suggested = found.certificate.model;
+        self.testimonies += 1;
+        if self.testimonies.is_multiple_of(MARK_EVERY) {
+            tally.mark();
+        }
+        tally.gap_reached() || tally.stalled()
+    }
+
+    /// Shards that overshoot together make D fall, which the full sigma' = M rules out.
+    fn take_bound(&mut self, bound: f64, tally: &mut Tally) {
+        tally.offer_bound(bound);
+        if bound <= self.last_bound {
+            self.caution = 1.0;
+            self.rhythm.be_careful();
+        }
+        self.last_bound = bound;
+    }
+
+    /// Whether `shard` is to give evidence in its next round. Those that answer seldom come first: the others
+    /// follow when they have answered them, else the certificate has a step without what it led to.
+    fn testifies(&self, shard: usize, round: u64) -> bool {
+        let Some(testimony) = self.testimony.as_ref().filter(|t| t.lacks(shard)) else {
+            return false;
+        };
+        let mut first = self.rhythm.seldom();
+        self.rhythm.is_seldom(shard)
+            || (round >= self.settled && first.all(|s| testimony.has_heard(s)))
+    }
+
+    fn ascend_all(&mut self, tally: &mut Tally) -> Next {
+        let all: Vec<usize> = (0..tally.job().shards).collect();
+        self.ascend(&all, tally)
     }
 
     /// The next dual round of these shards.
-    fn ascend(&mut self, turns: &[Turn], tally: &mut Tally) -> Next {
-        let share = turns.len() as f64 / tally.job().shards as f64;
-        turns.iter().for_each(|turn| self.turns[turn.shard] += 1);
-        // Selectors settle as fast as the shard that has had the fewest rounds.
-        let slowest = self.turns.iter().copied().min().unwrap_or(1);
-        tally.support_changed = self.dual.advance(share, slowest.saturating_sub(1) as f64);
+    fn ascend(&mut self, shards: &[usize], tally: &mut Tally) -> Next {
+        let share = shards.len() as f64 / tally.job().shards as f64;
+        self.turns += share;
+        tally.support_changed = self.dual.advance(share, (self.turns - 1.0).max(0.0));
         self.phase = Phase::Ascending;
-        let mut own = |mirror: usize, turn: &Turn| {
-            let caution = turn.caution;
-            Directive::Ascend(ModelDelta { caution, ..self.dual.changes(mirror) })
-        };
-        match turns.first() {
-            Some(turn) if self.together => Next::All(own(0, turn)),
-            _ => Next::Each(turns.iter().map(|t| (t.shard, own(t.shard, t))).collect()),
+        if self.together {
+            let delta = ModelDelta { caution: self.caution, ..self.dual.changes(0) };
+            return Next::All(Directive::Ascend(delta));
+        }
+        let ask = |&shard: &usize| (shard, self.ask(shard, tally.rounds));
+        Next::Each(shards.iter().map(ask).collect())
+    }
+
+    fn ask(&mut self, shard: usize, round: u64) -> Directive {
+        let caution = self.rhythm.caution(shard, self.caution);
+        let delta = ModelDelta { caution, ..self.dual.changes(shard) };
+        let testifies = self.testifies(shard, round);
+        match self.testimony.as_mut().filter(|_| testifies) {
+            Some(testimony) => testimony.ask(shard, delta),
+            None => Directive::Ascend(delta),
         }
     }
 
@@ -304,7 +366,7 @@ impl Exact {
             None
         };
         match ended {
-            None => self.ascend(&self.all_turns(tally), tally),
+            None => self.ascend_all(tally),
             Some(why) => {
                 self.dual_ended = Some(why);
                 self.finish(tally)
@@ -345,7 +407,7 @@ impl Exact {
         }
         match self.dual_ended {
             // Time is left and nothing else may end the run: go on raising the bound.
-            Some(Stopped::Time) => self.ascend(&self.all_turns(tally), tally),
+            Some(Stopped::Time) => self.ascend_all(tally),
             Some(why) => Next::Done(why),
             None => Next::Done(Stopped::Stalled),
         }

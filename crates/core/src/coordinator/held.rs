@@ -50,6 +50,11 @@ impl Held {
         }
     }
 
+    /// The sum alone, without knowing whose it is.
+    pub(super) fn sum(&self) -> Self {
+        Self { u: self.u.clone(), parts: Vec::new(), ..*self }
+    }
+
     /// What `shard` has sent is `part` from now on.
     pub(super) fn replace(&mut self, shard: usize, part: &Sparse<f32>) {
         if self.parts.is_empty() {

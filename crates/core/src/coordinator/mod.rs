@@ -17,8 +17,10 @@ pub mod lbfgs;
 mod mirror;
 mod outlook;
 mod resume;
+mod rhythm;
 mod seats;
 mod tally;
+mod testimony;
 mod versions;
 mod width;
 
@@ -254,6 +256,10 @@ impl Coordinator {
         match (directive, &self.method) {
             (Directive::Ascend(delta), Running::Exact(exact)) => {
                 Directive::Ascend(exact.whole(shard, delta.caution))
+            }
+            // Evidence was asked for sums that are no more.
+            (Directive::Attest(attest), Running::Exact(exact)) => {
+                Directive::Ascend(exact.whole(shard, attest.delta.caution))
             }
             (Directive::Survey { columns, .. }, _) => {
                 Directive::Survey { columns, at: self.nominated.clone() }

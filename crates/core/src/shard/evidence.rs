@@ -2,12 +2,20 @@
 
 use crate::{
     loss::{Loss, with_loss},
-    round::{ConjugateSum, Evidence},
+    round::{Attest, Attested, ConjugateSum, Evidence},
 };
 
 use super::Shard;
 
 impl Shard {
+    /// A dual round, then evidence for where it led, and the loss of a model.
+    pub(super) fn attest(&mut self, round: u64, attest: &Attest) -> Attested {
+        let update = self.ascend(round, &attest.delta);
+        let evidence = self.evidence(&attest.support);
+        let loss = self.losses(std::slice::from_ref(&attest.model)).iter().sum();
+        Attested { update, evidence, loss }
+    }
+
     /// Evidence with exact `u` on `support`.
     pub(super) fn evidence(&mut self, support: &[u32]) -> Evidence {
         self.rebuild();

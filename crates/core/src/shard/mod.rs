@@ -92,6 +92,7 @@ impl Shard {
     pub fn handle(&mut self, round: u64, directive: &Directive) -> Reply {
         match directive {
             Directive::Ascend(delta) => Reply::Ascend(self.ascend(round, delta)),
+            Directive::Attest(attest) => Reply::Attested(self.attest(round, attest)),
             Directive::Certify { support } => Reply::Evidence(self.evidence(support)),
             Directive::Gradient(probe) => Reply::Gradient(self.slope(probe)),
             Directive::Nominate { probe, count } => self.nominate(probe, *count),

@@ -95,6 +95,7 @@ pub(crate) struct Cluster {
     faults: Vec<Fault>,
     next_life: u64,
     struck: usize,
+    attests: usize,
 }
 
 /// How a run ended.
@@ -103,6 +104,8 @@ pub(crate) struct Outcome {
     pub(crate) ticks: u64,
     /// Faults that came before the end.
     pub(crate) struck: usize,
+    /// Dual rounds of a shard that gave evidence as well.
+    pub(crate) attests: usize,
 }
 
 impl Cluster {
@@ -132,6 +135,7 @@ impl Cluster {
             faults,
             next_life: parts as u64,
             struck: 0,
+            attests: 0,
             job,
             config: config.clone(),
         }
@@ -153,8 +157,8 @@ impl Cluster {
                 match notice {
                     Notice::Report => {}
                     Notice::Finish(_) => {
-                        let (tally, struck) = (self.board.into_tally(), self.struck);
-                        return Outcome { tally, ticks: now, struck };
+                        let Self { board, struck, attests, .. } = self;
+                        return Outcome { tally: board.into_tally(), ticks: now, struck, attests };
                     }
                     Notice::Fail(why) => panic!("{why}"),
                 }
@@ -325,6 +329,7 @@ impl Cluster {
         if round <= worker.round {
             return;
         }
+        self.attests += usize::from(matches!(directive, Directive::Attest(_)));
         worker.reply = Some(worker.shard.handle(round, directive));
         worker.round = round;
         if round.is_multiple_of(3) {

@@ -72,6 +72,26 @@ fn without_a_barrier_a_bad_network_leaves_a_valid_model() {
     }
 }
 
+/// With all features the largest D is the least P (M6), and both are nearly reached, D within 2 % after 400
+/// rounds: a bound that mixes what does not belong together would soon be above.
+#[test]
+fn a_bound_from_evidence_of_different_times_is_never_above_the_least_objective() {
+    let limits = Limits { gap: 0.0, rounds: Some(400), time: None };
+    let late = Pace::Arrivals { count: 2, max_staleness: None };
+    let prompt = Pace::Arrivals { count: 1, max_staleness: Some(2) };
+    for (pace, loss) in [(late, LossKind::SquaredHinge), (prompt, LossKind::Logistic)] {
+        let config = Config { pace, limits, loss, workers: 4, ..config() };
+        for seed in 1..60 {
+            let Outcome { tally, attests, .. } =
+                Cluster::new(&config, Weather::of(seed), Vec::new()).run();
+            let (least, bound) = (tally.objective(), tally.bound().unwrap());
+            assert!(bound <= least, "seed {seed}: {bound} above {least}");
+            assert!(bound >= least * (1.0 - 2e-2), "seed {seed}: {bound} far below {least}");
+            assert!(attests >= config.workers, "seed {seed}: no certificate on the way");
+        }
+    }
+}
+
 /// Deaths of workers and server while messages are lost as well. The model asked for is the best on all
 /// columns, so a run that has lost nothing finds the very same optimum.
 #[test]

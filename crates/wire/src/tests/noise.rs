@@ -1,6 +1,6 @@
 //! Bytes that nobody meant: whatever comes, a decoder answers, and never panics.
 
-use ddiht_core::round::{Directive, Probe, Weights};
+use ddiht_core::round::{Attest, Directive, Probe, Weights};
 use proptest::{collection::vec, prelude::*};
 use prost::Message;
 
@@ -16,6 +16,7 @@ fn questions() -> Vec<Directive> {
     vec![
         Directive::Flush,
         Directive::Certify { support: vec![0, 3] },
+        Directive::Attest(Attest { support: vec![0, 3], ..Attest::default() }),
         Directive::Gradient(probe.clone()),
         Directive::Nominate { probe, count: 2 },
         Directive::Survey { columns: vec![0, 3], at: None },

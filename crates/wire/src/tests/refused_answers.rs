@@ -2,7 +2,7 @@
 
 use ddiht_core::{
     loss::LossKind,
-    round::{Directive, Job, Probe, Reply, Weights},
+    round::{Attest, Directive, Job, Probe, Reply, Weights},
 };
 use tonic::Code;
 
@@ -122,6 +122,39 @@ fn evidence() {
         (summed(|c| c.largest = -1.0), Code::OutOfRange, "conjugate.largest"),
     ];
     check(&Directive::Certify { support: vec![0, 7] }, Answer::Evidence(good.clone()), cases);
+}
+
+#[test]
+fn updates_with_evidence() {
+    let good = pb::Attested {
+        ascent: Some(pb::Ascent { gaps: vec![1], values: vec![1.0] }),
+        evidence: Some(pb::Evidence {
+            u: vec![1.0, -2.0],
+            conjugate: Some(pb::ConjugateSum::default()),
+            ..pb::Evidence::default()
+        }),
+        loss: 1.0,
+    };
+    let with = |change: fn(&mut pb::Attested)| {
+        let mut attested = good.clone();
+        change(&mut attested);
+        Answer::Attested(attested)
+    };
+    let cases = vec![
+        (with(|a| a.ascent = None), Code::InvalidArgument, "attested.ascent"),
+        (
+            with(|a| a.ascent = Some(pb::Ascent { gaps: vec![50], values: vec![1.0] })),
+            Code::OutOfRange,
+            "ascent.gaps",
+        ),
+        (with(|a| a.evidence = None), Code::InvalidArgument, "attested.evidence"),
+        (with(|a| a.evidence = Some(pb::Evidence::default())), Code::InvalidArgument, "evidence.u"),
+        (with(|a| a.loss = -1.0), Code::OutOfRange, "attested.loss"),
+        (with(|a| a.loss = f64::NAN), Code::InvalidArgument, "attested.loss"),
+        (Answer::Ascent(pb::Ascent::default()), Code::FailedPrecondition, "`attest`"),
+    ];
+    let asked = Directive::Attest(Attest { support: vec![0, 7], ..Attest::default() });
+    check(&asked, Answer::Attested(good.clone()), cases);
 }
 
 fn numbers(values: &[f64]) -> Option<pb::Numbers> {

@@ -67,6 +67,40 @@ fn changes_of_the_model_that_cannot_be() {
 }
 
 #[test]
+fn dual_rounds_with_evidence_that_cannot_be() {
+    let good = || pb::Attest {
+        ascend: Some(pb::Ascend { caution: 1.0, ..pb::Ascend::default() }),
+        certify: Some(pb::Certify { gaps: vec![1] }),
+        model: Some(doubles(&[1], &[1.0])),
+    };
+    assert!(decode(1, Some(Next::Attest(good()))).is_ok());
+    let with = |change: fn(&mut pb::Attest)| {
+        let mut attest = good();
+        change(&mut attest);
+        Next::Attest(attest)
+    };
+    let cases = [
+        (with(|a| a.ascend = None), Code::InvalidArgument, "attest.ascend"),
+        (with(|a| a.ascend = Some(pb::Ascend::default())), Code::OutOfRange, "ascend.caution"),
+        (with(|a| a.certify = None), Code::InvalidArgument, "attest.certify"),
+        (
+            with(|a| a.certify = Some(pb::Certify { gaps: vec![50] })),
+            Code::OutOfRange,
+            "attest.certify.gaps",
+        ),
+        (with(|a| a.model = None), Code::InvalidArgument, "attest.model"),
+        (
+            with(|a| a.model = Some(doubles(&[1; K + 2], &[1.0; K + 2]))),
+            Code::ResourceExhausted,
+            "attest.model",
+        ),
+    ];
+    for (next, code, words) in cases {
+        assert_refused(decode(1, Some(next)), code, words);
+    }
+}
+
+#[test]
 fn probes_that_cannot_be() {
     let nominate = |probe, count| Next::Nominate(pb::Nominate { probe, count });
     let good = || probe(&[1], &[1.0], None);

@@ -7,7 +7,8 @@ use ddiht_core::{
     measures::{Measures, ScoreCount, TaskMeasures},
     metrics::Confusion,
     round::{
-        Directive, Evidence, Job, LocalModel, ModelDelta, Probe, Reply, Slope, Sparse, Weights,
+        Attest, Attested, Directive, Evidence, Job, LocalModel, ModelDelta, Probe, Reply, Slope,
+        Sparse, Weights,
     },
 };
 
@@ -76,6 +77,33 @@ fn rounds_keep_the_bar() {
 }
 
 #[test]
+fn evidence_with_a_dual_round_takes_the_bytes_of_both_and_of_a_model() {
+    let encoder = &mut DirectiveEncoder::new();
+    let delta = ModelDelta {
+        indices: columns(BUDGET + 1),
+        weights: vec![0.1; BUDGET + 1],
+        theta: vec![200; BUDGET + 1],
+        caution: 0.75,
+        whole: false,
+    };
+    let support = columns(2 * BUDGET + 1);
+    let apart = [
+        Directive::Ascend(delta.clone()),
+        Directive::Certify { support: support.clone() },
+        Directive::Measure { model: model(0.1) },
+    ];
+    let apart: u64 = apart.iter().map(|directive| down(encoder, ROUND, directive)).sum();
+    let attest = Directive::Attest(Attest { delta, support, model: model(0.1) });
+    let together = down(encoder, ROUND, &attest);
+    let update = Sparse { indices: columns(BUDGET + 1), values: vec![0.1; BUDGET + 1] };
+    let evidence = Evidence { u: vec![0.1; 2 * BUDGET + 1], ..Evidence::default() };
+    let apart_up = up(&Reply::Ascend(update.clone())) + up(&Reply::Evidence(evidence.clone()));
+    let together_up = up(&Reply::Attested(Attested { update, evidence, loss: 0.3 }));
+    println!("attest: {together} bytes, attested: {together_up} bytes");
+    assert!(together <= apart + 16 && together_up <= apart_up + 16);
+}
+
+#[test]
 fn models_of_single_precision_take_half_the_bytes() {
     let encoder = &mut DirectiveEncoder::new();
     let mut round = |value| {
@@ -118,6 +146,17 @@ fn the_largest_questions_fit_what_a_worker_receives() {
         Directive::Score { candidates: scores.clone() },
         Directive::Sdiht { model: worst_model(BUDGET + 1), unscored: scores },
         Directive::Measure { model: worst_model(9 * BUDGET + 1) },
+        Directive::Attest(Attest {
+            delta: ModelDelta {
+                indices: worst_columns(BUDGET + 1, WIDE),
+                weights: vec![0.1; BUDGET + 1],
+                theta: vec![200; BUDGET + 1],
+                caution: 0.75,
+                whole: false,
+            },
+            support: worst_columns(2 * BUDGET + 1, WIDE),
+            model: worst_model(BUDGET + 1),
+        }),
     ];
     for directive in largest {
         let size = down(&mut DirectiveEncoder::new(), u64::MAX, &directive);
@@ -140,12 +179,16 @@ fn the_largest_answers_fit_what_a_server_receives() {
     let count = |key| ScoreCount { key, positives: u64::MAX >> 16, negatives: u64::MAX >> 16 };
     let scores = (0..=u16::MAX).map(count).collect::<Vec<_>>();
     assert_eq!(scores.len(), MAX_SCORES);
+    let evidence = Evidence { u: vec![0.1; 2 * BUDGET + 1], ..Evidence::default() };
+    let indices = worst_columns(BUDGET + 1, WIDE);
+    let update = Sparse { indices, values: vec![0.1; BUDGET + 1] };
     let task = TaskMeasures::Classes { confusion: Confusion::default(), scores };
     let largest = [
         Reply::Nominees { gradient: nominees, curvature: vec![0.1; wide] },
         Reply::Survey { gradient: vec![0.1; wide], curvature: vec![0.1; wide] },
         Reply::Gradient(Slope { gradient: vec![0.1; wide], ..Slope::default() }),
-        Reply::Evidence(Evidence { u: vec![0.1; 2 * BUDGET + 1], ..Evidence::default() }),
+        Reply::Evidence(evidence.clone()),
+        Reply::Attested(Attested { update, evidence, loss: 0.1 }),
         Reply::Measures(Measures { loss: 0.1, task }),
     ];
     for reply in largest {
@@ -160,7 +203,9 @@ fn all_of_u_fits_what_a_server_receives() {
     let most = limits::server_receive(&job) as u64;
     for count in [WIDE, WIDE / 2, WIDE / 127, WIDE / 128, WIDE / 130, 50, 3] {
         let indices = worst_columns(count, WIDE);
-        let size = up(&Reply::Ascend(Sparse { indices, values: vec![0.1; count] }));
+        let update = Sparse { indices, values: vec![0.1; count] };
+        let evidence = Evidence { u: vec![0.1; 2 * BUDGET + 1], ..Evidence::default() };
+        let size = up(&Reply::Attested(Attested { update, evidence, loss: 0.1 }));
         assert!(size <= most, "{count}: {size} > {most}");
     }
     assert_eq!(limits::server_receive_before_launch(5, 8, Uplink::Full), u32::MAX as usize);

@@ -6,8 +6,8 @@ use ddiht_core::{
     loss::LossKind,
     measures::Measures,
     round::{
-        ConjugateSum, Directive, Evidence, Job, LocalModel, ModelDelta, Probe, Reply, Slope,
-        Sparse, Weights,
+        Attest, Attested, ConjugateSum, Directive, Evidence, Job, LocalModel, ModelDelta, Probe,
+        Reply, Slope, Sparse, Weights,
     },
     solver::{SdihtSettings, StepRule},
 };
@@ -81,6 +81,9 @@ fn whole() -> impl Strategy<Value = ModelDelta> {
 pub(super) fn directive() -> impl Strategy<Value = Directive> {
     prop_oneof![
         delta().prop_map(Directive::Ascend),
+        (delta(), columns(2 * K + 1), weights(K + 1)).prop_map(|(delta, support, model)| {
+            Directive::Attest(Attest { delta, support, model })
+        }),
         columns(2 * K + 1).prop_map(|support| Directive::Certify { support }),
         probe().prop_map(Directive::Gradient),
         (probe(), 0..=9 * K).prop_map(|(probe, count)| Directive::Nominate { probe, count }),
@@ -107,19 +110,21 @@ fn conjugate() -> impl Strategy<Value = ConjugateSum> {
     )
 }
 
-fn ascent() -> impl Strategy<Value = Reply> {
+fn ascent() -> impl Strategy<Value = Sparse<f32>> {
     columns(K + 1).prop_flat_map(|indices| {
         vec(single(), indices.len())
-            .prop_map(move |values| Reply::Ascend(Sparse { indices: indices.clone(), values }))
+            .prop_map(move |values| Sparse { indices: indices.clone(), values })
     })
 }
 
-fn evidence(count: usize) -> impl Strategy<Value = Reply> {
-    (vec(number(), count), magnitude(), magnitude(), conjugate()).prop_map(
-        |(u, unsent, rounding, conjugate)| {
-            Reply::Evidence(Evidence { u, unsent, rounding, conjugate })
-        },
-    )
+fn evidence(count: usize) -> impl Strategy<Value = Evidence> {
+    (vec(number(), count), magnitude(), magnitude(), conjugate())
+        .prop_map(|(u, unsent, rounding, conjugate)| Evidence { u, unsent, rounding, conjugate })
+}
+
+fn attested(count: usize) -> impl Strategy<Value = Reply> {
+    (ascent(), evidence(count), magnitude())
+        .prop_map(|(update, evidence, loss)| Reply::Attested(Attested { update, evidence, loss }))
 }
 
 fn slope(count: usize) -> impl Strategy<Value = Reply> {
@@ -172,8 +177,11 @@ pub(super) fn measures(classes: bool) -> impl Strategy<Value = Measures> {
 pub(super) fn question_and_answer() -> impl Strategy<Value = (Directive, Reply)> {
     directive().prop_flat_map(|directive| {
         let reply = match &directive {
-            Directive::Ascend(_) | Directive::Flush => ascent().boxed(),
-            Directive::Certify { support } => evidence(support.len()).boxed(),
+            Directive::Ascend(_) | Directive::Flush => ascent().prop_map(Reply::Ascend).boxed(),
+            Directive::Attest(attest) => attested(attest.support.len()).boxed(),
+            Directive::Certify { support } => {
+                evidence(support.len()).prop_map(Reply::Evidence).boxed()
+            }
             Directive::Gradient(probe) => slope(probe.model.indices.len()).boxed(),
             Directive::Nominate { count, .. } => nominees(*count).boxed(),
             Directive::Survey { columns, .. } => findings(columns.len()).boxed(),
