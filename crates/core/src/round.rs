@@ -224,15 +224,16 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// Entries of the data visited for this answer, for the books: counted where it depends on the support,
-    /// else as shares of an even split.
+    /// Entries of the data visited for this answer, for the books: counted where it depends on the support
+    /// or the block, else as shares of an even split.
     pub fn visited(&self, job: &Job) -> f64 {
         let all = job.entries as f64 / job.shards as f64;
         match self {
             Self::Ascend(_) => all * job.passes as f64,
             Self::Gradient(slope) => slope.visited as f64,
             Self::Evidence(_) => all,
-            Self::Nominees { .. } | Self::Sdiht(_) => 2.0 * all,
+            Self::Nominees { .. } => 2.0 * all,
+            Self::Sdiht(local) => local.visited as f64,
             Self::Losses(losses) => all * losses.len() as f64,
             Self::Measures(_) => all,
             Self::Survey { .. } => 0.0,
@@ -294,6 +295,8 @@ pub struct LocalModel {
     pub norm_sq: f64,
     /// The sums of the conjugates at the new alpha.
     pub conjugate: ConjugateSum,
+    /// Entries of the data that its steps visited; what it looks at only to report is not counted.
+    pub visited: u64,
 }
 
 impl ConjugateSum {
