@@ -228,7 +228,10 @@ impl<O: Observer> Desk<O> {
                     rounds.tell_the_waiting();
                     return self.publish_now_and_then();
                 }
-                Some(Notice::Report) => self.observer.report(rounds.tally(), &rounds.costs),
+                Some(Notice::Report) => {
+                    self.observer.report(rounds.tally(), &rounds.costs);
+                    rounds.costs.close_round();
+                }
                 Some(Notice::Finish(why)) => return self.finish(why),
                 Some(Notice::Fail(why)) => return self.fail(TrainError::from(why).into()),
             }
@@ -392,7 +395,7 @@ fn first_status(config: &ServerConfig) -> RunStatus {
 fn describe_rounds(rounds: &Rounds, status: &mut RunStatus) {
     let tally = rounds.tally();
     let Traffic { up, down, .. } = rounds.costs.traffic;
-    status.round = tally.rounds;
+    status.round = tally.reported;
     status.seconds = tally.elapsed.as_secs_f64();
     status.objective = tally.best().map(|best| best.objective);
     status.bound = tally.bound();

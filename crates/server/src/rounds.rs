@@ -1,6 +1,6 @@
 //! The rounds of a run as they go over the wire: what each shard was sent, who waits, and what it cost.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use ddiht_core::{
     coordinator::{Event, Stopped, Tally},
@@ -46,7 +46,7 @@ impl Rounds {
             board,
             lines: (0..shards).map(|_| Line::default()).collect(),
             start: Instant::now(),
-            costs: Costs { times: vec![Duration::ZERO; shards], ..Costs::default() },
+            costs: Costs::new(shards),
         }
     }
 
@@ -66,7 +66,7 @@ impl Rounds {
         let AnswerBody::Reply(sealed) = answer.body else { return Ok(()) };
         let reply = decode_reply(sealed, asked, &self.launch.job)?;
         self.lines[shard].answered += 1;
-        self.costs.times[shard] = answer.compute;
+        self.costs.spend(shard, answer.compute);
         self.board.handle(self.start.elapsed(), Event::Answer { shard, round, reply });
         Ok(())
     }

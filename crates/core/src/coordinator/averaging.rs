@@ -110,6 +110,8 @@ impl Averaging {
                     .map(|(model, &loss)| tally.objective_of(model, loss))
                     .collect();
                 let weights = self.weights(&objectives, &shards, tally);
+                // With the local steps before, this is one round.
+                tally.step = "dual";
                 Ok(self.combine(&shards, &candidates, &weights, outstanding, tally))
             }
             Stage::Draining(why) => {
@@ -136,6 +138,11 @@ impl Averaging {
                 Ok(Next::Done(if tally.gap_reached() { Stopped::Gap } else { why }))
             }
         }
+    }
+
+    /// Whether local models wait for their scores.
+    pub(super) fn is_scoring(&self) -> bool {
+        matches!(self.stage, Stage::Scoring { .. })
     }
 
     /// The next round of these shards, from the current model.
