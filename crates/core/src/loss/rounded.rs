@@ -1,6 +1,6 @@
 //! Losses with rounded corners, for refits that would otherwise creep (M10).
 
-use super::{Loss, SmoothedHinge};
+use super::{Loss, SmoothedHinge, squared_hinge::square_model};
 
 /// `s^2` with `s = (t + sqrt(t^2 + width^2)) / 2`, `t = 1 - m`: at most `width^2 / 4` above the squared
 /// hinge near the corner, and with a curvature that passes from 0 to 2 without a jump.
@@ -36,11 +36,18 @@ impl Rounded {
         -2.0 * y * s * s / r
     }
 
-    /// See [`super::Loss::model_curvature`].
+    /// See [`super::Loss::curvature`].
     #[inline]
-    pub(crate) fn model_curvature(self, z: f64, y: f64) -> f64 {
+    fn curvature(self, z: f64, y: f64) -> f64 {
         let (s, r) = self.parts(z, y);
         2.0 * s * s / (r * r) + s * self.width * self.width / (r * r * r)
+    }
+
+    /// See [`super::Loss::model_curvature`]: at least the curvature, for where the corner is wide a row has a
+    /// slope that the loss itself does not give it.
+    #[inline]
+    pub(crate) fn model_curvature(self, z: f64, y: f64) -> f64 {
+        self.curvature(z, y).max(square_model(1.0 - y * z))
     }
 }
 
@@ -77,7 +84,7 @@ impl RoundedHinge {
     /// See [`super::Loss::model_curvature`].
     #[inline]
     pub(crate) fn model_curvature(self, z: f64, y: f64) -> f64 {
-        self.hinge.model_curvature(z, y)
+        self.difference(z, y, Rounded::curvature).max(self.hinge.model_curvature(z, y))
     }
 }
 
@@ -107,7 +114,7 @@ mod tests {
                 let slope = (loss.value(z + e, y) - loss.value(z - e, y)) / (2.0 * e);
                 let bend = (loss.derivative(z + e, y) - loss.derivative(z - e, y)) / (2.0 * e);
                 assert!((slope - loss.derivative(z, y)).abs() < 1e-8, "slope at {z}, {y}");
-                assert!((bend - loss.model_curvature(z, y)).abs() < 1e-8, "curvature at {z}, {y}");
+                assert!((bend - loss.curvature(z, y)).abs() < 1e-8, "curvature at {z}, {y}");
             }
         }
     }
