@@ -8,6 +8,7 @@ mod files;
 mod input;
 mod matrix;
 mod processes;
+mod promises;
 mod quality;
 mod reference;
 mod regression;
