@@ -232,7 +232,8 @@ impl Reply {
             Self::Ascend(_) => all * job.passes as f64,
             Self::Gradient(slope) => slope.visited as f64,
             Self::Evidence(_) => all,
-            Self::Nominees { .. } => 2.0 * all,
+            // Gradient and curvature, and the curvature over two steps.
+            Self::Nominees { .. } => 4.0 * all,
             Self::Sdiht(local) => local.visited as f64,
             Self::Losses(losses) => all * losses.len() as f64,
             Self::Measures(_) => all,

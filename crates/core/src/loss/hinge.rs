@@ -84,14 +84,10 @@ pub(super) fn corner_curvature(short: f64, width: f64) -> f64 {
     if short > 0.0 && short <= width { 1.0 / width } else { 0.0 }
 }
 
-/// The same over steps of order 1, beyond the corner too (M10). A row that is wrong has no curvature, but
-/// a step ends when it is right: the flattest parabola that touches the loss there and lies above it has
-/// curvature `1 / (2 |short - width/2|)`. A row that is right comes into play the less, the further it is.
+/// The same beyond the corner too (M10). A row that is wrong has no curvature, but a step ends when it is
+/// right: the flattest parabola that touches the loss there and lies above it has curvature
+/// `1 / (2 |short - width/2|)`.
 #[inline]
 pub(super) fn corner_model(short: f64, width: f64) -> f64 {
-    if short <= 0.0 {
-        1.0 / (width * (1.0 - short / width).powi(2))
-    } else {
-        0.5 / (short - width / 2.0).max(width / 2.0)
-    }
+    if short <= 0.0 { 0.0 } else { 0.5 / (short - width / 2.0).max(width / 2.0) }
 }

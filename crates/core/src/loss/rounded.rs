@@ -1,6 +1,6 @@
 //! Losses with rounded corners, for refits that would otherwise creep (M10).
 
-use super::{Loss, SmoothedHinge, squared_hinge::square_model};
+use super::{Loss, SmoothedHinge};
 
 /// `s^2` with `s = (t + sqrt(t^2 + width^2)) / 2`, `t = 1 - m`: at most `width^2 / 4` above the squared
 /// hinge near the corner, and with a curvature that passes from 0 to 2 without a jump.
@@ -36,18 +36,11 @@ impl Rounded {
         -2.0 * y * s * s / r
     }
 
-    /// See [`super::Loss::curvature`].
-    #[inline]
-    fn curvature(self, z: f64, y: f64) -> f64 {
-        let (s, r) = self.parts(z, y);
-        2.0 * s * s / (r * r) + s * self.width * self.width / (r * r * r)
-    }
-
-    /// See [`super::Loss::model_curvature`]: at least the curvature, for where the corner is wide a row has a
-    /// slope that the loss itself does not give it.
+    /// See [`super::Loss::model_curvature`].
     #[inline]
     pub(crate) fn model_curvature(self, z: f64, y: f64) -> f64 {
-        self.curvature(z, y).max(square_model(1.0 - y * z))
+        let (s, r) = self.parts(z, y);
+        2.0 * s * s / (r * r) + s * self.width * self.width / (r * r * r)
     }
 }
 
@@ -84,7 +77,8 @@ impl RoundedHinge {
     /// See [`super::Loss::model_curvature`].
     #[inline]
     pub(crate) fn model_curvature(self, z: f64, y: f64) -> f64 {
-        self.difference(z, y, Rounded::curvature).max(self.hinge.model_curvature(z, y))
+        // A wide corner gives slopes to rows that have none in the loss itself, and to those its own curvature.
+        self.difference(z, y, Rounded::model_curvature).max(self.hinge.model_curvature(z, y))
     }
 }
 
@@ -114,7 +108,7 @@ mod tests {
                 let slope = (loss.value(z + e, y) - loss.value(z - e, y)) / (2.0 * e);
                 let bend = (loss.derivative(z + e, y) - loss.derivative(z - e, y)) / (2.0 * e);
                 assert!((slope - loss.derivative(z, y)).abs() < 1e-8, "slope at {z}, {y}");
-                assert!((bend - loss.curvature(z, y)).abs() < 1e-8, "curvature at {z}, {y}");
+                assert!((bend - loss.model_curvature(z, y)).abs() < 1e-8, "curvature at {z}, {y}");
             }
         }
     }

@@ -24,11 +24,6 @@ impl Loss for SquaredHinge {
     }
 
     #[inline]
-    fn model_curvature(self, z: f64, y: f64) -> f64 {
-        square_model(1.0 - y * z)
-    }
-
-    #[inline]
     fn conjugate(self, a: f64, y: f64) -> f64 {
         let b = y * a;
         if b <= 0.0 { b + b * b / 4.0 } else { f64::INFINITY }
@@ -65,10 +60,4 @@ impl Loss for SquaredHinge {
     fn conjugate_curvature_max(self) -> Option<f64> {
         Some(0.5)
     }
-}
-
-/// The curvature over steps of order 1 (M10): a row that is right comes into play the less, the further it is.
-#[inline]
-pub(super) fn square_model(short: f64) -> f64 {
-    2.0 / (1.0 - short.min(0.0)).powi(2)
 }
