@@ -159,10 +159,11 @@ impl Shard {
             };
             self.design.scatter_changes(&steps, change_of, &mut change);
         });
-        for ((h, change), step) in survey.curvature.iter_mut().zip(change).zip(steps) {
+        for (((h, change), step), &w) in survey.curvature.iter_mut().zip(change).zip(steps).zip(w) {
             let secant = change / step;
             if secant.is_finite() {
-                *h = secant.max(0.0);
+                // From outside the step is a guess: too long a one shows, too short a one proves nothing.
+                *h = if w == 0.0 { secant.max(*h) } else { secant.max(0.0) };
             }
         }
     }
