@@ -46,7 +46,7 @@ class Run:
     def steps(self):
         """P of the model the run is at, once a server step, and the seconds at which it was known."""
         # A step's line tells P of the model that the step began with; the last model is scored afterwards.
-        # `min` scores its candidates in rounds between the steps: those are not steps.
+        # Histories in which `min` has lines of its own for the scores of its candidates: those are not steps.
         points, last = [], None
         for line in self.lines:
             if line["step"] == "dual":

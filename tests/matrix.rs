@@ -9,18 +9,30 @@
 //! `DDIHT_SETS`, `DDIHT_LOSSES`, `DDIHT_LAMBDAS` and `DDIHT_KS` (comma-separated) choose a part of it,
 //! `DDIHT_PATIENCE` bounds each reference in seconds, and `DDIHT_TABLE` names a file to which every row is appended as it comes.
 
-use std::{fs::OpenOptions, io::Write, path::PathBuf, time::Duration};
+use std::{
+    fs::OpenOptions,
+    io::Write,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use crate::{
     reference::{Data, References},
     util::{data_dir, ddiht, json},
 };
 
-/// A training set: file name, `--positive`, and whether rows are scaled to length 1.
-pub(crate) type Set = (&'static str, Option<&'static str>, bool);
+/// A training set.
+#[derive(Debug)]
+pub(crate) struct Set {
+    pub(crate) file: PathBuf,
+    /// `--positive`, for classification.
+    pub(crate) positive: Option<&'static str>,
+    /// Whether rows are scaled to length 1.
+    pub(crate) l2: bool,
+}
 
-/// Small ones first.
-pub(crate) const SETS: [Set; 13] = [
+/// File, `--positive`, scaled rows; small ones first.
+const SETS: [(&str, Option<&str>, bool); 14] = [
     ("skf_colon.svm.xz", None, false),
     ("rcv1_vw_small_train.svm.xz", None, false),
     ("skf_BASEHOCK.svm.xz", None, false),
@@ -34,14 +46,28 @@ pub(crate) const SETS: [Set; 13] = [
     ("arcene.svm.xz", None, false),
     ("news20_multiclass.svm.xz", Some("<=10"), false),
     ("imdb_bow_train.svm.xz", Some(">=7"), true),
+    ("ng20_bin_bigram_train.svm.xz", None, false),
 ];
 
-fn choice(name: &str, default: &str) -> Vec<String> {
+/// The sets in `dir` that were asked for.
+pub(crate) fn chosen_sets(dir: &Path) -> Vec<Set> {
+    let chosen = choice("DDIHT_SETS", "");
+    let asked = |file: &str| chosen == [""] || chosen.iter().any(|c| file.contains(c.as_str()));
+    let known = SETS.into_iter().filter(|set| asked(set.0));
+    let mut sets: Vec<Set> =
+        known.map(|(file, positive, l2)| Set { file: dir.join(file), positive, l2 }).collect();
+    // A choice that is a path is a file of its own.
+    let paths = chosen.iter().filter(|c| c.contains('/'));
+    sets.extend(paths.map(|c| Set { file: PathBuf::from(c), positive: None, l2: false }));
+    sets
+}
+
+pub(crate) fn choice(name: &str, default: &str) -> Vec<String> {
     let text = std::env::var(name).unwrap_or_else(|_| default.to_owned());
     text.split(',').map(str::to_owned).collect()
 }
 
-fn append(line: &str) {
+pub(crate) fn append(line: &str) {
     println!("{line}");
     if let Some(path) = std::env::var_os("DDIHT_TABLE") {
         let mut file = OpenOptions::new().create(true).append(true).open(path).unwrap();
@@ -56,20 +82,8 @@ fn no_reference_is_better() {
         println!("skipped: DDIHT_DATA is not set");
         return;
     };
-    let chosen = choice("DDIHT_SETS", "");
-    let mut sets: Vec<(PathBuf, Option<&str>, bool)> = Vec::new();
-    for (file, positive, l2) in
-        SETS.into_iter().chain([("ng20_bin_bigram_train.svm.xz", None, false)])
-    {
-        if chosen == [""] || chosen.iter().any(|c| file.contains(c.as_str())) {
-            sets.push((dir.join(file), positive, l2));
-        }
-    }
-    // A choice that is a path is a file of its own.
-    sets.extend(chosen.iter().filter(|c| c.contains('/')).map(|c| (PathBuf::from(c), None, false)));
-
     let mut worse = Vec::new();
-    for (path, positive, l2) in &sets {
+    for Set { file: path, positive, l2 } in &chosen_sets(&dir) {
         for loss in choice("DDIHT_LOSSES", "squared-hinge,logistic,squared,hinge,smoothed-hinge") {
             let positive = positive.filter(|_| loss != "squared");
             let data = Data::load(path, &loss, positive, *l2);

@@ -24,6 +24,40 @@ fn a_history_has_one_line_a_round() {
     }
 }
 
+/// Local models and their scores are two questions but one round, as in the report: there were two lines.
+#[test]
+fn a_round_of_min_or_weighted_is_one_line() {
+    let place = Place::new();
+    let data = place.synth("a.svm", 300, 500);
+    let history = place.path("h.jsonl");
+    for (combine, more) in [("min", &[][..]), ("weighted", &["--power", "2"])] {
+        let (mut train, _) = place.train(&data, 20, "m.json");
+        train.args(["--aggregate", combine, "--workers", "3", "--rounds", "5", "--gap", "0"]);
+        let summary = json(train.args(more).arg("--history").arg(&history));
+        let lines = read_lines(&history);
+        let steps = lines.iter().filter(|line| line["step"] == "dual").count();
+        assert_eq!(steps, 5, "{combine}");
+        let rounds: Vec<f64> = lines.iter().map(|line| number(line, "round")).collect();
+        assert_eq!(rounds, (1..=lines.len()).map(|r| r as f64).collect::<Vec<_>>(), "{combine}");
+        assert_eq!(summary["rounds"], lines.len(), "{combine}");
+        if combine == "min" {
+            assert_eq!(summary["selected"].as_array().unwrap().len(), 5);
+        }
+    }
+}
+
+/// A round of SDIHT visits a block, and was counted as two passes over everything.
+#[test]
+fn passes_are_what_the_steps_visit() {
+    let place = Place::new();
+    let data = place.synth("a.svm", 1000, 500);
+    let (mut train, _) = place.train(&data, 20, "m.json");
+    train.args(["--algorithm", "sdiht", "--batch-size", "100", "--rounds", "20", "--gap", "0"]);
+    let passes = number(&json(&mut train), "passes");
+    // 20 tenths, the score of the last model and its measure; rows differ in length by some per cent.
+    assert!((3.8..4.2).contains(&passes), "{passes} passes");
+}
+
 #[test]
 fn several_shards_train_the_same_model_as_the_text() {
     let place = Place::new();
@@ -118,12 +152,29 @@ fn more_features_than_rows() {
     assert!(ours <= best.objective * (1.0 + 1e-6), "{ours} but {best:?}");
 }
 
-fn scaled_columns_beat_references(budgets: &[usize]) {
+/// Features of wrong rows alone seemed to have no curvature: they were proposed first, refits began far above
+/// the P they were to beat, and every exchange was given up. P was 0.297; now it is 0.22.
+#[test]
+fn wrong_rows_do_not_hide_better_features() {
     let place = Place::new();
+    let data = scaled_columns(&place);
+    let (mut train, _) = place.train(&data, 100, "m.json");
+    let summary = json(train.args(["--no-intercept", "--loss", "smoothed-hinge"]));
+    let objective = number(&summary, "objective");
+    assert!(objective < 0.25, "P {objective}");
+}
+
+/// Text-like data with columns scaled by 10^-3..10^3.
+fn scaled_columns(place: &Place) -> PathBuf {
     let data = place.synth("a.svm", 600, 800);
     let text = fs::read_to_string(&data).unwrap();
     let scaled: Vec<String> = text.lines().map(scale).collect();
-    let data = place.write("scaled.svm", scaled.join("\n"));
+    place.write("scaled.svm", scaled.join("\n"))
+}
+
+fn scaled_columns_beat_references(budgets: &[usize]) {
+    let place = Place::new();
+    let data = scaled_columns(&place);
     let rows = Data::load(&data, "squared-hinge", None, false);
     for lambda in [1e-3, 1e-4, 1e-5] {
         let refs = References::new(&rows, "squared-hinge", lambda, Duration::from_secs(10));

@@ -13,6 +13,7 @@ mod hostile;
 mod input;
 mod matrix;
 mod processes;
+mod promises;
 mod quality;
 mod reference;
 mod refusals;

@@ -10,7 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ddiht_core::data::{self, CsrMatrix, LabelRule, ReadOptions, map_labels, normalize_l2};
+use ddiht_core::{
+    data::{self, CsrMatrix, LabelMap, Normalize, ReadOptions},
+    enrol::Preparation,
+};
 
 use loss::Loss;
 use problem::Problem;
@@ -31,15 +34,18 @@ pub(crate) struct Reached {
 
 impl Data {
     pub(crate) fn load(path: &Path, loss: &str, positive: Option<&str>, l2: bool) -> Self {
-        let mut raw = data::read(&[path.to_owned()], &ReadOptions::default()).unwrap();
-        if loss != "squared" {
-            let rule = positive.map(|rule| rule.parse::<LabelRule>().unwrap());
-            map_labels(&mut raw.labels, rule.as_ref()).unwrap();
-        }
-        if l2 {
-            normalize_l2(&mut raw.x);
-        }
-        Self { x: raw.x, y: raw.labels }
+        let raw = data::read(&[path.to_owned()], &ReadOptions::default()).unwrap();
+        let preparation = Preparation {
+            zero_based: false,
+            classes: loss != "squared",
+            positive: positive.map(|rule| rule.parse().unwrap()),
+            normalize: if l2 { Normalize::L2 } else { Normalize::None },
+        };
+        let counts = preparation.describe(&raw).labels;
+        let map =
+            preparation.classes.then(|| LabelMap::fix(&counts, preparation.positive.as_ref()));
+        let rows = preparation.rows(raw, map.transpose().unwrap().as_ref()).unwrap();
+        Self { x: rows.x, y: rows.y }
     }
 }
 

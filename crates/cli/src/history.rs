@@ -62,7 +62,7 @@ impl History {
     /// Adds the round that just ended.
     pub(crate) fn add(&mut self, tally: &Tally, costs: &Costs) -> io::Result<()> {
         let record = Record {
-            round: tally.rounds,
+            round: tally.reported,
             seconds: tally.elapsed.as_secs_f64(),
             objective: tally.best().map(|best| best.objective),
             current: tally.current,

@@ -139,7 +139,7 @@ fn line(tally: &Tally) -> String {
     let eta = remaining(tally).map_or_else(String::new, |left| format!("  ETA {left:.0} s"));
     format!(
         "round {} {:<8}  P {}  bound {}  gap {}{eta}",
-        tally.rounds,
+        tally.reported,
         tally.step.name(),
         number(objective.is_finite().then_some(objective)),
         number(tally.bound()),

@@ -90,7 +90,7 @@ impl Summary {
             nnz: model.nnz(),
             rows: model.rows,
             features: model.features,
-            rounds: tally.rounds,
+            rounds: tally.reported,
             passes: tally.passes(),
             seconds,
             train: trained.quality.as_ref().map(Measures::from),

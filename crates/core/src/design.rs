@@ -92,6 +92,27 @@ impl Design {
         });
     }
 
+    /// `out_j += sum_i change(i, step_j x_ij) x_ij`; columns with step 0 cost nothing.
+    pub fn scatter_changes(
+        &self,
+        steps: &[f64],
+        change: impl Fn(usize, f64) -> f64 + Sync,
+        out: &mut [f64],
+    ) {
+        self.accumulate(out, |i, sums| {
+            if self.intercept && steps[0] != 0.0 {
+                sums[0] += change(i, steps[0]);
+            }
+            let row = self.x.row(i);
+            for (&j, &v) in row.indices.iter().zip(row.values) {
+                let (j, v) = (j as usize, f64::from(v));
+                if steps[j] != 0.0 {
+                    sums[j] += v * change(i, steps[j] * v);
+                }
+            }
+        });
+    }
+
     /// Facts about the columns, by one pass.
     pub fn column_facts(&self) -> ColumnFacts {
         let mut counts = vec![0u32; self.cols()];

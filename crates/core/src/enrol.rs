@@ -124,11 +124,9 @@ impl Launch {
         if rows == 0 {
             return Err(DataError::NoLabels);
         }
-        let labels = match (config.get().loss.is_classification(), &config.get().positive) {
-            (false, _) => None,
-            (true, Some(rule)) => Some(LabelMap::from_rule_counts(&counts, rule)?),
-            (true, None) => Some(LabelMap::from_counts(&counts)?),
-        };
+        let rule = config.get().positive.as_ref();
+        let classes = config.get().loss.is_classification();
+        let labels = classes.then(|| LabelMap::fix(&counts, rule)).transpose()?;
         let cols = facts.iter().map(|part| part.cols).max().unwrap_or(1);
         let entries: u64 = facts.iter().map(|part| part.entries).sum();
         let job = config.job(rows as usize, cols as usize, entries as usize);

@@ -39,12 +39,35 @@ pub struct Traffic {
 }
 
 /// What the rounds so far have cost.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Costs {
-    /// For each shard, the time its last answer took.
+    /// For each shard, the time its answers in the last round took.
     pub times: Vec<Duration>,
     /// Payload since the start.
     pub traffic: Traffic,
+    /// Shards whose times have been reported: their next answer begins a round.
+    told: Vec<bool>,
+}
+
+impl Costs {
+    /// Nothing yet.
+    pub fn new(shards: usize) -> Self {
+        let (times, told) = (vec![Duration::ZERO; shards], vec![false; shards]);
+        Self { times, traffic: Traffic::default(), told }
+    }
+
+    /// Adds the time of an answer.
+    pub fn spend(&mut self, shard: usize, time: Duration) {
+        if std::mem::take(&mut self.told[shard]) {
+            self.times[shard] = Duration::ZERO;
+        }
+        self.times[shard] += time;
+    }
+
+    /// The round has been reported.
+    pub fn close_round(&mut self) {
+        self.told.fill(true);
+    }
 }
 
 /// Who wants to know how a run is going.
@@ -95,7 +118,7 @@ pub fn run(
     host: &mut impl Host,
 ) -> Result<Stopped, CoordinatorError> {
     let clock = host.clock();
-    let mut costs = Costs { times: vec![Duration::ZERO; shards.len()], ..Costs::default() };
+    let mut costs = Costs::new(shards.len());
     let desks: Vec<Mutex<&mut Shard>> = shards.iter_mut().map(Mutex::new).collect();
     let (to, answers) = mpsc::channel();
     // In place: this thread waits for answers, and would be missing in the pool.
@@ -115,14 +138,17 @@ pub fn run(
                             messenger.deliver(Answered { shard, event, time });
                         });
                     }
-                    Command::Report => host.report(coordinator.tally(), &costs),
+                    Command::Report => {
+                        host.report(coordinator.tally(), &costs);
+                        costs.close_round();
+                    }
                     Command::Finish(why) => return Ok(why),
                     Command::Fail(why) => return Err(why),
                 }
             }
             // A shard that answers nothing has panicked, and the scope passes that on.
             let Ok(Some(answered)) = answers.recv() else { return Ok(Stopped::Interrupted) };
-            costs.times[answered.shard] = answered.time;
+            costs.spend(answered.shard, answered.time);
             if host.interrupted() {
                 coordinator.handle(clock(), Event::Stop);
             }

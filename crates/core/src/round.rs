@@ -285,8 +285,8 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// Entries of the data visited for this answer, for the books: counted where it depends on the support,
-    /// else as shares of an even split.
+    /// Entries of the data visited for this answer, for the books: counted where it depends on the support
+    /// or the block, else as shares of an even split.
     pub fn visited(&self, job: &Job) -> f64 {
         let all = job.entries as f64 / job.shards as f64;
         match self {
@@ -294,7 +294,9 @@ impl Reply {
             Self::Attested(_) => all * (job.passes as f64 + 2.0),
             Self::Gradient(slope) => slope.visited as f64,
             Self::Evidence(_) => all,
-            Self::Nominees { .. } | Self::Sdiht(_) => 2.0 * all,
+            // Gradient and curvature, and the curvature over two steps.
+            Self::Nominees { .. } => 4.0 * all,
+            Self::Sdiht(local) => local.visited as f64,
             Self::Losses(losses) => all * losses.len() as f64,
             Self::Measures(_) => all,
             Self::Survey { .. } => 0.0,
@@ -367,6 +369,8 @@ pub struct LocalModel {
     pub norm_sq: f64,
     /// The sums of the conjugates at the new alpha.
     pub conjugate: ConjugateSum,
+    /// Entries of the data that its steps visited; what it looks at only to report is not counted.
+    pub visited: u64,
 }
 
 impl ConjugateSum {

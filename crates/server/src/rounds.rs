@@ -75,7 +75,7 @@ impl Rounds {
             lines: (0..shards).map(|_| Line::default()).collect(),
             start: Instant::now(),
             before: Duration::ZERO,
-            costs: Costs { times: vec![Duration::ZERO; shards], ..Costs::default() },
+            costs: Costs::new(shards),
             max_update_norm,
         }
     }
@@ -148,12 +148,15 @@ impl Rounds {
         let reply = decode_reply(sealed, asked, &self.launch.job)?;
         match &reply {
             Reply::Ascend(update) => self.check_norm(shard, norm(&update.values))?,
+            Reply::Attested(attested) => {
+                self.check_norm(shard, norm(&attested.update.values))?;
+            }
             Reply::Sdiht(local) => self.check_norm(shard, norm(&local.model.values))?,
             _ => {}
         }
         self.lines[shard].answered += 1;
         self.lines[shard].last = Some(round);
-        self.costs.times[shard] = answer.compute;
+        self.costs.spend(shard, answer.compute);
         self.board.handle(self.now(), Event::Answer { shard, round, reply });
         Ok(())
     }
@@ -230,7 +233,7 @@ impl Rounds {
             launch: self.launch,
             elapsed: self.now(),
             traffic: self.costs.traffic,
-            rounds: tally.rounds,
+            rounds: tally.reported,
             objective: tally.best().map(|best| best.objective),
             bound: tally.bound(),
             coordinator: coordinator.map_err(failed).ok()?,

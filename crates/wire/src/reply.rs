@@ -49,6 +49,7 @@ pub fn encode_reply(reply: &Reply) -> Answer {
             step: local.step,
             norm_sq: local.norm_sq,
             conjugate: Some(encode_conjugate(&local.conjugate)),
+            visited: local.visited,
         }),
         Reply::Losses(losses) => Answer::Losses(pb::Losses { losses: losses.clone() }),
         Reply::Measures(measures) => Answer::Measures(encode_measures(measures)),
@@ -174,6 +175,7 @@ fn decode_local_model(
     bounds: &Bounds,
 ) -> Result<Reply, WireError> {
     let (field, most) = ("local_model.model", bounds.model());
+    ranged("local_model.visited", message.visited, 0, MAX_ENTRIES)?;
     Ok(Reply::Sdiht(LocalModel {
         model: decode_weights(field, message.model, bounds.cols, most)?,
         losses: decode_losses("local_model.losses", message.losses, losses)?,
@@ -181,6 +183,7 @@ fn decode_local_model(
         step: not_negative("local_model.step", 0, message.step)?,
         norm_sq: magnitude("local_model.norm_sq", message.norm_sq)?,
         conjugate: decode_conjugate(message.conjugate)?,
+        visited: message.visited,
     }))
 }
 

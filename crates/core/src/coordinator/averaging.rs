@@ -12,7 +12,7 @@
 use wincode::{SchemaRead, SchemaWrite};
 
 use crate::{
-    round::{Directive, Job, LocalModel, Reply, Sparse, Weights},
+    round::{Directive, Job, LocalModel, Reply, RoundKind, Sparse, Weights},
     threshold::top_k,
 };
 
@@ -114,6 +114,8 @@ impl Averaging {
                     .map(|(model, &loss)| tally.objective_of(model, loss))
                     .collect();
                 let weights = self.weights(&objectives, &shards, tally);
+                // With the local steps before, this is one round.
+                tally.step = RoundKind::Dual;
                 Ok(self.combine(&shards, &candidates, &weights, outstanding, tally))
             }
             Stage::Draining(why) => {
@@ -164,6 +166,11 @@ impl Averaging {
         models_fit
             && self.together == (pace == Pace::Barrier)
             && self.versions.fit(job.shards, job.cols)
+    }
+
+    /// Whether local models wait for their scores.
+    pub(super) fn is_scoring(&self) -> bool {
+        matches!(self.stage, Stage::Scoring { .. })
     }
 
     /// The next round of these shards, from the current model.

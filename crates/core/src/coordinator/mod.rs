@@ -162,6 +162,13 @@ enum Running {
     Averaging(Box<Averaging>),
 }
 
+impl Running {
+    /// Whether what users call a round needs another question to be complete.
+    fn is_midway(&self) -> bool {
+        matches!(self, Self::Averaging(averaging) if averaging.is_scoring())
+    }
+}
+
 /// The coordinator of one run.
 #[derive(Debug, SchemaRead, SchemaWrite)]
 pub struct Coordinator {
@@ -311,11 +318,18 @@ impl Coordinator {
             Running::Exact(exact) => exact.absorb(batch, outstanding, &mut self.tally),
             Running::Averaging(averaging) => averaging.absorb(batch, outstanding, &mut self.tally),
         };
-        self.commands.push_back(Command::Report);
+        if !self.method.is_midway() {
+            self.report();
+        }
         match next {
             Ok(next) => self.proceed(next),
             Err(Mismatch) => self.fail(CoordinatorError::WrongAnswer { round }),
         }
+    }
+
+    fn report(&mut self) {
+        self.tally.reported += 1;
+        self.commands.push_back(Command::Report);
     }
 
     fn proceed(&mut self, next: Next) {
@@ -379,7 +393,7 @@ impl Coordinator {
             return self.measure(why);
         }
         self.tally.measures = Measures::sum(&measures);
-        self.commands.push_back(Command::Report);
+        self.report();
         if self.tally.measures.is_none() || measures.len() < self.seats.len() {
             let round = self.tally.rounds;
             return self.fail(CoordinatorError::WrongAnswer { round });

@@ -55,8 +55,11 @@ pub struct Tally {
     limits: Limits,
     best: Option<Best>,
     bound: Option<f64>,
-    /// Rounds of every kind.
+    /// Rounds of every kind, as they are numbered: each is a question and its answers.
     pub rounds: u64,
+    /// Rounds as they are reported: the local steps of `min` and `weighted` and the scores that
+    /// complete them are one, as in the report's Alg. 2.
+    pub reported: u64,
     /// Rounds that `--rounds` counts.
     pub main_rounds: u64,
     /// Entries of the data visited by all shards.
@@ -126,6 +129,7 @@ impl Tally {
             best: None,
             bound: None,
             rounds: 0,
+            reported: 0,
             main_rounds: 0,
             visited: 0.0,
             elapsed: Duration::ZERO,

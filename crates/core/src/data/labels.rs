@@ -195,11 +195,15 @@ pub struct LabelMap {
 }
 
 impl LabelMap {
-    /// The map of the whole training set: its labels must be -1/+1, 0/1 or 1/2, and both present.
-    pub fn from_counts(counts: &LabelCounts) -> Result<Self, DataError> {
+    /// The map of the whole training set, from its counts as `rule` leaves them: labels must be -1/+1, 0/1
+    /// or 1/2, and both present.
+    pub fn fix(counts: &LabelCounts, rule: Option<&LabelRule>) -> Result<Self, DataError> {
         match counts.counts() {
             [] => Err(DataError::NoLabels),
-            &[(label, rows)] => Err(DataError::OneClass { label, rows }),
+            &[(label, rows)] => Err(match rule {
+                Some(rule) => DataError::OneSided { rule: rule.clone(), positive: label > 0.0 },
+                None => DataError::OneClass { label, rows },
+            }),
             &[(negative, _), (positive, _)]
                 if matches!((negative, positive), (-1.0, 1.0) | (0.0, 1.0) | (1.0, 2.0)) =>
             {
@@ -207,16 +211,6 @@ impl LabelMap {
             }
             _ => Err(counts.not_binary()),
         }
-    }
-
-    /// As [`LabelMap::from_counts`] where `rule` has made the labels, so that an error can name it.
-    pub fn from_rule_counts(counts: &LabelCounts, rule: &LabelRule) -> Result<Self, DataError> {
-        Self::from_counts(counts).map_err(|error| match error {
-            DataError::OneClass { label, .. } => {
-                DataError::OneSided { rule: rule.clone(), positive: label > 0.0 }
-            }
-            other => other,
-        })
     }
 
     /// Turns the file's labels into -1 and +1; a label that is neither is an error.
@@ -239,20 +233,8 @@ impl LabelMap {
     }
 }
 
-/// Makes the labels of a whole training set -1 and +1.
-pub fn map_labels(labels: &mut [f64], rule: Option<&LabelRule>) -> Result<LabelMap, DataError> {
-    let map = match rule {
-        Some(rule) => {
-            rule.apply(labels);
-            LabelMap::from_rule_counts(&LabelCounts::of(labels), rule)?
-        }
-        None => LabelMap::from_counts(&LabelCounts::of(labels))?,
-    };
-    map.apply(labels)?;
-    Ok(map)
-}
-
-/// Makes the labels of other data -1 and +1 in the way of a trained model.
+/// Makes labels -1 and +1 once the classes are fixed: those of a shard, or of other data in the way of a
+/// trained model.
 pub fn apply_labels(
     labels: &mut [f64],
     map: &LabelMap,

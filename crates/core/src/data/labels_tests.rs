@@ -1,4 +1,20 @@
 use super::*;
+use crate::{
+    data::{Normalize, RawData},
+    enrol::Preparation,
+};
+
+/// As training does it: counted with the rule, the classes fixed by the counts, then applied.
+fn map_labels(labels: &mut [f64], rule: Option<&LabelRule>) -> Result<LabelMap, DataError> {
+    let positive = rule.cloned();
+    let preparation =
+        Preparation { zero_based: false, classes: true, positive, normalize: Normalize::None };
+    let raw = RawData { labels: labels.to_vec(), ..RawData::default() };
+    let counts = preparation.describe(&raw).labels;
+    let map = LabelMap::fix(&counts, rule)?;
+    apply_labels(labels, &map, rule)?;
+    Ok(map)
+}
 
 fn rule(text: &str) -> LabelRule {
     text.parse().unwrap()

@@ -17,6 +17,6 @@ pub use binary::{
 };
 pub use csr::{CsrMatrix, Row};
 pub use error::{DataError, ShardError};
-pub use labels::{LabelCounts, LabelMap, LabelRule, RuleError, apply_labels, map_labels};
+pub use labels::{LabelCounts, LabelMap, LabelRule, RuleError, apply_labels};
 pub use prepare::{Normalize, UnknownNormalize, normalize_l2};
 pub use reader::{RawData, ReadOptions, read};

@@ -24,7 +24,7 @@ impl Loss for Hinge {
 
     #[inline]
     fn model_curvature(self, z: f64, y: f64) -> f64 {
-        corner_curvature(1.0 - y * z, 1.0)
+        corner_model(1.0 - y * z, 1.0)
     }
 
     #[inline]
@@ -82,4 +82,12 @@ impl Loss for Hinge {
 #[inline]
 pub(super) fn corner_curvature(short: f64, width: f64) -> f64 {
     if short > 0.0 && short <= width { 1.0 / width } else { 0.0 }
+}
+
+/// The same beyond the corner too (M10). A row that is wrong has no curvature, but a step ends when it is
+/// right: the flattest parabola that touches the loss there and lies above it has curvature
+/// `1 / (2 |short - width/2|)`.
+#[inline]
+pub(super) fn corner_model(short: f64, width: f64) -> f64 {
+    if short <= 0.0 { 0.0 } else { 0.5 / (short - width / 2.0).max(width / 2.0) }
 }

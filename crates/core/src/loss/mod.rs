@@ -34,8 +34,8 @@ pub trait Loss: Copy + Send + Sync {
     /// The (generalised) second derivative of `l` in `z`.
     fn curvature(self, z: f64, y: f64) -> f64;
 
-    /// A curvature for models of `l` over steps of order 1 in the margin; [`Loss::curvature`] unless that is
-    /// concentrated near a corner and says little about such steps.
+    /// A curvature for models of `l` over steps of order 1 in the margin (M10): [`Loss::curvature`], unless
+    /// that is concentrated near a corner or vanishes where `l` is straight.
     fn model_curvature(self, z: f64, y: f64) -> f64 {
         self.curvature(z, y)
     }

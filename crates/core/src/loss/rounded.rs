@@ -77,7 +77,8 @@ impl RoundedHinge {
     /// See [`super::Loss::model_curvature`].
     #[inline]
     pub(crate) fn model_curvature(self, z: f64, y: f64) -> f64 {
-        self.hinge.model_curvature(z, y)
+        // A wide corner gives slopes to rows that have none in the loss itself, and to those its own curvature.
+        self.difference(z, y, Rounded::model_curvature).max(self.hinge.model_curvature(z, y))
     }
 }
 

@@ -1,7 +1,10 @@
 //! Smoothed hinge: the hinge with its corner replaced by a parabola of width gamma (M2);
 //! `l* = b + (gamma/2) b^2` on `b in [-1, 0]`. The papers call it Huber (eq. 5.1).
 
-use super::{Loss, hinge::corner_curvature};
+use super::{
+    Loss,
+    hinge::{corner_curvature, corner_model},
+};
 
 /// `0` for `m >= 1`, `1 - m - gamma/2` for `m < 1 - gamma`, `(1 - m)^2 / (2 gamma)` between.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +38,7 @@ impl Loss for SmoothedHinge {
 
     #[inline]
     fn model_curvature(self, z: f64, y: f64) -> f64 {
-        corner_curvature(1.0 - y * z, self.gamma.max(1.0))
+        corner_model(1.0 - y * z, self.gamma.max(1.0))
     }
 
     #[inline]

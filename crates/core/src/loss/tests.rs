@@ -58,6 +58,31 @@ proptest! {
         }
     }
 
+    /// Else a feature that occurs in wrong rows alone has next to no curvature, and its step no end.
+    #[test]
+    fn the_model_of_a_wrong_row_lies_above_the_loss(z in 0.0..9.0f64, to in -9.0..9.0f64) {
+        for kind in KINDS.into_iter().filter(|kind| kind.is_classification()) {
+            for y in [-1.0, 1.0] {
+                with_loss!(kind, l => {
+                    let (z, d) = (-y * z, to + y * z);
+                    let model = l.value(z, y)
+                        + d * l.derivative(z, y)
+                        + d * d * l.model_curvature(z, y) / 2.0;
+                    prop_assert!(l.value(z + d, y) <= model + 1e-9, "{kind} from {z} to {}", z + d);
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn a_model_is_nowhere_flatter_than_a_smooth_loss(z in -9.0..9.0f64) {
+        for kind in [LossKind::SquaredHinge, LossKind::Logistic, LossKind::Squared] {
+            with_loss!(kind, l => {
+                prop_assert!(l.model_curvature(z, 1.0) >= l.curvature(z, 1.0) - 1e-9, "{kind} at {z}");
+            });
+        }
+    }
+
     #[test]
     fn coordinate_step_beats_a_fine_grid(
         z in -5.0..5.0f64, raw in -3.0..3.0f64, a in -2.0..2.0f64, log_q in -4.0..5.0f64,

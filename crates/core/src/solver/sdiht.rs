@@ -98,19 +98,26 @@ impl Sdiht {
         let mut w = ws.to_dense(shard.job().cols);
         let loss_of_ws = shard.losses(std::slice::from_ref(ws));
         let mut draw = rng::generator(shard.job().seed, shard.number(), round);
-        let mut step = 0.0;
+        let (mut step, mut visited) = (0.0, 0);
         for _ in 0..self.settings.local_steps {
             if self.blocks.is_empty() {
                 break;
             }
             let block = draw.random_range(0..self.blocks.len());
             step = self.ascend(loss, shard, block, &w);
+            visited += self.entries(shard, block);
             let support = self.threshold(shard);
             w.fill(0.0);
             let local = local_factor(shard);
             support.iter().for_each(|&j| w[j as usize] = local * shard.dual().1[j as usize]);
         }
-        self.report(loss, shard, loss_of_ws, step)
+        LocalModel { visited, ..self.report(loss, shard, loss_of_ws, step) }
+    }
+
+    /// Stored entries of a block.
+    fn entries(&self, shard: &Shard, block: usize) -> u64 {
+        let rows = self.blocks[block].iter();
+        rows.map(|&i| shard.design().matrix().row(i as usize).values.len() as u64).sum()
     }
 
     /// A seeded random partition into blocks of nearly equal size.
@@ -228,6 +235,7 @@ impl Sdiht {
             losses,
             step,
             conjugate: conjugate_sum(loss, shard),
+            visited: 0,
         }
     }
 }

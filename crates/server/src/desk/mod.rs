@@ -279,7 +279,10 @@ impl<O: Observer> Desk<O> {
                     self.keep();
                     return self.publish_now_and_then();
                 }
-                Some(Notice::Report) => self.observer.report(rounds.tally(), &rounds.costs),
+                Some(Notice::Report) => {
+                    self.observer.report(rounds.tally(), &rounds.costs);
+                    rounds.costs.close_round();
+                }
                 Some(Notice::Finish(why)) => return self.finish(why),
                 Some(Notice::Fail(why)) => return self.fail(TrainError::from(why).into()),
             }

@@ -99,7 +99,7 @@ pub(super) fn first_status(config: &ServerConfig) -> RunStatus {
 fn describe_rounds(rounds: &Rounds, status: &mut RunStatus) {
     let tally = rounds.tally();
     let Traffic { up, down, .. } = rounds.costs.traffic;
-    status.round = tally.rounds;
+    status.round = tally.reported;
     status.seconds = tally.elapsed.as_secs_f64();
     status.objective = tally.best().map(|best| best.objective);
     status.bound = tally.bound();

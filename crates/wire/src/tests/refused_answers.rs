@@ -227,6 +227,7 @@ fn local_models() {
         step: 0.1,
         norm_sq: 1.0,
         conjugate: Some(pb::ConjugateSum::default()),
+        visited: 10,
     };
     let with = |change: fn(&mut pb::LocalModel)| {
         let mut local = good.clone();
@@ -247,6 +248,7 @@ fn local_models() {
         (with(|l| l.step = -1.0), Code::OutOfRange, "local_model.step"),
         (with(|l| l.norm_sq = -1.0), Code::OutOfRange, "local_model.norm_sq"),
         (with(|l| l.conjugate = None), Code::InvalidArgument, "conjugate"),
+        (with(|l| l.visited = u64::MAX), Code::OutOfRange, "local_model.visited"),
     ];
     let asked = Directive::Sdiht { model: model(), unscored: vec![model()] };
     check(&asked, Answer::LocalModel(good.clone()), cases);

@@ -156,9 +156,10 @@ fn findings(count: usize) -> impl Strategy<Value = Reply> {
 
 fn local_model(losses: usize) -> impl Strategy<Value = Reply> {
     let step = prop_oneof![magnitude(), Just(f64::INFINITY)];
-    (weights(K + 1), vec(magnitude(), losses), step, magnitude(), conjugate()).prop_map(
-        |(model, losses, step, norm_sq, conjugate)| {
-            Reply::Sdiht(LocalModel { model, losses, step, norm_sq, conjugate })
+    let told = (weights(K + 1), vec(magnitude(), losses), step, magnitude());
+    (told, conjugate(), 0..1_u64 << 40).prop_map(
+        |((model, losses, step, norm_sq), conjugate, visited)| {
+            Reply::Sdiht(LocalModel { model, losses, step, norm_sq, conjugate, visited })
         },
     )
 }
