@@ -4,6 +4,7 @@
 
 mod cli;
 mod cluster;
+mod corpus;
 mod files;
 mod input;
 mod matrix;

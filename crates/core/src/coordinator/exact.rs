@@ -4,7 +4,7 @@
 use wincode::{SchemaRead, SchemaWrite};
 
 use crate::{
-    round::{Directive, Evidence, Job, ModelDelta, Probe, Reply, Sparse, Weights},
+    round::{Directive, Evidence, ModelDelta, Probe, Reply, Sparse, Weights},
     threshold::top_k,
 };
 
@@ -14,7 +14,7 @@ use super::{
     dual::Dual,
     exchange::{Mismatch, slopes},
     finish::{Finish, Step},
-    resume::{are_columns, is_model},
+    resume::{are_columns, is_caution, is_model},
     tally::{Stopped, Tally},
 };
 
@@ -223,19 +223,24 @@ impl Exact {
         ModelDelta { caution, ..self.dual.whole(mirror) }
     }
 
-    /// Makes what was saved ready to go on; whether it is that of `job` at this pace.
-    pub(super) fn resume(&mut self, job: &Job, pace: Pace) -> bool {
-        let mirrors = if pace == Pace::Barrier { 1 } else { job.shards };
-        let models_fit = match &self.phase {
+    /// Makes what was saved ready to go on; whether it is that of the job of `tally` at this pace.
+    pub(super) fn resume(&mut self, tally: &Tally, pace: Pace) -> bool {
+        let job = tally.job();
+        let phase_fits = match &self.phase {
             Phase::Certifying { support } => are_columns(support, job.cols),
             Phase::Scoring { model } => is_model(model, job.cols),
             Phase::Finishing(finish) => finish.fits(job.cols),
-            Phase::Opening | Phase::Ascending | Phase::Draining | Phase::Flushing { .. } => true,
+            Phase::Flushing { left } => *left <= self.flushes,
+            Phase::Opening | Phase::Ascending | Phase::Draining => true,
         };
-        models_fit
-            && self.together == (pace == Pace::Barrier)
+        let plan = |of: &Self| (of.together, of.arrivals, of.certify_every, of.flushes);
+        let fresh = Self::new(tally, pace);
+        phase_fits
+            && plan(self) == plan(&fresh)
+            && is_caution(self.caution)
             && self.turns.len() == job.shards
-            && self.dual.resume(job, mirrors)
+            && self.turns.iter().all(|&turns| turns <= tally.rounds.saturating_add(1))
+            && self.dual.resume(fresh.dual)
     }
 
     /// What a shard is asked next whose last answer was `age` rounds old. While it is away the others come to

@@ -10,6 +10,9 @@ use crate::{
 
 use super::Shard;
 
+/// Most steps that a solver can have taken: far above any run, and far from where counting ends.
+const MOST_STEPS: u64 = 1 << 48;
+
 /// Dual variables of a block.
 const BLOCK: usize = 1 << 16;
 
@@ -54,6 +57,7 @@ impl Shard {
         let mine = alpha.shard == self.number as u64
             && alpha.job == self.job
             && alpha.entries == self.design.matrix().nnz() as u64
+            && alpha.steps <= MOST_STEPS
             && alpha.beta.iter().map(Vec::len).sum::<usize>() == self.beta.len();
         if !mine {
             return Err(NotThisShard);
