@@ -4,7 +4,6 @@
 
 mod cli;
 mod cluster;
-mod corpus;
 mod files;
 mod input;
 mod matrix;

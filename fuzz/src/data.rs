@@ -12,7 +12,7 @@ use ddiht_core::{
     train::{TrainingSet, train},
 };
 
-use crate::tiny;
+use super::tiny;
 
 /// Most rows and columns that are trained on: more of them is more of the same, but slower, and memory
 /// of a few times the columns is what training needs.

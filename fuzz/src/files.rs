@@ -11,7 +11,7 @@ use ddiht_core::{
     shard::Rows,
 };
 
-use crate::data::with_file;
+use super::data::with_file;
 
 /// Data for the model, with feature numbers of every size.
 const TEXT: &[u8] = b"1 1:0.5 2:-1 9:2 4294967292:3\n-1 2:1e30 3:-1e-30\n2 7:1\n1\n";

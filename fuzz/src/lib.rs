@@ -1,8 +1,8 @@
 //! One function for each fuzz target: what the programs do with bytes from a file or the network.
 //!
 //! Each takes any bytes and returns whether they were understood to the end. None may panic, hang or ask
-//! for much memory, whatever the bytes. `fuzz_targets/` feeds them to libFuzzer; `tests/corpus.rs` of the
-//! workspace, which includes this file, replays the corpus and mutations of it.
+//! for much memory, whatever the bytes. `fuzz_targets/` feeds them to libFuzzer; a test of the workspace,
+//! `crates/wire/tests/corpus.rs`, includes this file to replay the corpus and mutations of it.
 
 mod cluster;
 mod data;

@@ -13,7 +13,7 @@ use ddiht_wire::{
 };
 use prost::Message;
 
-use crate::{
+use super::{
     cluster::{Cluster, End},
     tiny::{self, Tiny},
 };

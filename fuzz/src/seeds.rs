@@ -18,7 +18,7 @@ use ddiht_wire::{
 };
 use prost::Message;
 
-use crate::{
+use super::{
     cluster::{Cluster, End},
     data::Patience,
     messages::frame,

@@ -10,7 +10,7 @@ use ddiht_core::{
     train::Trained,
 };
 
-use crate::{
+use super::{
     cluster::{Cluster, End},
     tiny::{JOBS, Tiny},
 };

@@ -11,7 +11,7 @@
 use wincode::{SchemaRead, SchemaWrite};
 
 use crate::{
-    round::{Job, ModelDelta, Sparse},
+    round::{Job, ModelDelta, Sparse, narrowed},
     threshold::TopK,
 };
 
@@ -164,7 +164,7 @@ fn quantised(theta: f64, u: f64) -> (f32, u8) {
     if theta == 0.0 {
         return (0.0, 0);
     }
-    ((theta * u) as f32, (theta * 255.0).round().clamp(1.0, 255.0) as u8)
+    (narrowed(theta * u), (theta * 255.0).round().clamp(1.0, 255.0) as u8)
 }
 
 /// How many of the ascending `after` are not in the ascending `before`.

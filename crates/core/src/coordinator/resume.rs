@@ -66,7 +66,7 @@ impl Coordinator {
 }
 
 /// The largest count of anything in a state: far above any run, and far from where sums overflow.
-pub(super) const MOST: u64 = 1 << 48;
+pub(super) const MOST: u64 = 1 << 40;
 
 /// Whether a count is one that a run can come to.
 pub(super) fn is_count(count: usize) -> bool {

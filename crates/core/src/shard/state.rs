@@ -4,7 +4,7 @@ use wincode::{SchemaRead, SchemaWrite};
 
 use crate::{
     loss::{Loss, with_loss},
-    round::{Job, Sparse},
+    round::{Job, Sparse, narrowed},
     solver::Sdiht,
 };
 
@@ -89,7 +89,7 @@ impl Shard {
         self.rebuild();
         let mut part = Sparse::default();
         for (j, (&u, held)) in self.u.iter().zip(&mut self.held).enumerate() {
-            let sent = u as f32;
+            let sent = narrowed(u);
             *held = f64::from(sent);
             if sent != 0.0 {
                 part.indices.push(j as u32);

@@ -1,6 +1,9 @@
 //! Everything that comes from files and the network, through the functions that are fuzzed (`fuzz/`).
 
-#[path = "../fuzz/src/lib.rs"]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "../../../fuzz/src/lib.rs"]
+#[allow(unreachable_pub, reason = "it is a library where it is fuzzed")]
 mod targets;
 
 use std::{
