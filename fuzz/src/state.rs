@@ -94,7 +94,7 @@ fn alpha(tiny: &mut Tiny, file: &[u8]) -> bool {
     let path = Path::new("alpha");
     let Ok(alpha) = record::parse::<Alpha>(file, path, Kind::Alpha) else { return false };
     let mine = tiny.shards.iter_mut().find(|shard| shard.alpha().shard == alpha.shard);
-    if !mine.is_some_and(|shard| shard.resume(alpha).is_ok()) {
+    if mine.is_none_or(|shard| shard.resume(&alpha).is_err()) {
         return false;
     }
     let coordinator = tiny.config.coordinator(tiny.launch.job);

@@ -53,7 +53,7 @@ impl Shard {
     ///
     /// # Errors
     /// It is not that of this shard.
-    pub fn resume(&mut self, alpha: Alpha) -> Result<(), NotThisShard> {
+    pub fn resume(&mut self, alpha: &Alpha) -> Result<(), NotThisShard> {
         let mine = alpha.shard == self.number as u64
             && alpha.job == self.job
             && alpha.entries == self.design.matrix().nnz() as u64

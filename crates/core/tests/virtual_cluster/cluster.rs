@@ -188,7 +188,7 @@ impl Cluster {
             Shard::new(number, self.job, rows(self.config.loss, number, self.workers.len()));
         let worker = &mut self.workers[number];
         if let Some(alpha) = worker.saved.clone().filter(|_| on_disk) {
-            shard.resume(alpha).unwrap();
+            shard.resume(&alpha).unwrap();
         }
         worker.shard = shard;
         worker.ask_again = now + PATIENCE;
