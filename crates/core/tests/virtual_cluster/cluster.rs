@@ -269,10 +269,10 @@ impl Cluster {
                     self.ask(shard, now);
                 }
             }
-            Message::Directive { shard, life, round, directive } => {
-                if self.workers[shard].life == life {
-                    self.work(shard, round, &directive, now);
-                }
+            Message::Directive { shard, life, round, directive }
+                if self.workers[shard].life == life =>
+            {
+                self.work(shard, round, &directive, now);
             }
             Message::Unknown { shard, life } if self.workers[shard].life == life => {
                 self.begin_life(shard);
