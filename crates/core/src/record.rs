@@ -150,7 +150,7 @@ pub fn seal(kind: Kind, payload: &[u8]) -> Vec<u8> {
 /// Bytes before the payload.
 const HEAD: usize = 8 + 4 + 4 + 8;
 
-/// Reads what [`write`] wrote.
+/// Reads what [`write()`] wrote.
 ///
 /// # Errors
 /// The file is not there, torn, of another kind or version.
