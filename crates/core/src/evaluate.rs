@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    data::CsrMatrix,
     design::Design,
     loss::LossKind,
     metrics::{Classification, MetricsError, Regression},
@@ -31,6 +32,23 @@ pub struct Answers {
     pub loss_sum: f64,
 }
 
+/// Columns for which a dense vector costs nothing worth saving.
+const FEW_COLUMNS: usize = 1 << 20;
+
+/// Rows and weights of the columns of `model` alone, renumbered. What a model file says of the number of
+/// features then asks for no memory.
+fn compact(model: &Weights, x: &CsrMatrix) -> (CsrMatrix, Vec<f64>) {
+    let features = usize::from(model.indices.first() == Some(&0));
+    let columns = &model.indices[features..];
+    let mut kept = CsrMatrix::new(columns.len() + 1);
+    for row in x.iter() {
+        kept.push_filtered(row, |j| columns.binary_search(&j).ok().map(|at| at as u32 + 1));
+    }
+    let constant = model.values[..features].first().copied().unwrap_or(0.0);
+    let w = std::iter::once(constant).chain(model.values[features..].iter().copied());
+    (kept, w.collect())
+}
+
 impl Answers {
     /// Adds the rows of one shard.
     pub fn add(
@@ -53,9 +71,14 @@ impl Answers {
     /// Of a model on rows.
     pub fn of(loss: LossKind, model: &Weights, rows: Rows) -> Self {
         let mut this = Self::default();
-        let w = model.to_dense(rows.x.cols());
+        let (x, w) = if rows.x.cols() > FEW_COLUMNS.max(rows.x.nnz()) {
+            compact(model, &rows.x)
+        } else {
+            let w = model.to_dense(rows.x.cols());
+            (rows.x, w)
+        };
         // A model without an intercept has weight 0 there, so the constant feature changes nothing.
-        let design = Design::new(rows.x, true);
+        let design = Design::new(x, true);
         this.add(loss, &design, &rows.y, rows.weights.as_deref(), &w);
         this
     }
@@ -73,5 +96,31 @@ impl Answers {
         } else {
             Quality::Numbers(Regression::of(&self.scores, &self.targets)?)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_columns_do_not_change_the_answers() {
+        let mut x = CsrMatrix::new(10);
+        x.push_row(&[1, 4, 9], &[0.5, -2.0, 3.0]);
+        x.push_row(&[], &[]);
+        x.push_row(&[4, 8], &[0.1, 7.0]);
+        let y = vec![1.0, -1.0, 1.0];
+        for indices in [vec![0, 4, 9], vec![1, 4], vec![]] {
+            let values = [0.3, -1.7, 0.9][..indices.len()].to_vec();
+            let model = Weights { indices, values };
+            let scores = |cols: usize| {
+                let mut x = x.clone();
+                x.set_cols(cols);
+                let rows = Rows { x, y: y.clone(), weights: None };
+                Answers::of(LossKind::Logistic, &model, rows).scores
+            };
+            // As many as numbers of 32 bits allow: a dense vector of them would be 32 GiB.
+            assert_eq!(scores(10), scores(u32::MAX as usize));
+        }
     }
 }

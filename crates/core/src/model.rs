@@ -19,6 +19,8 @@ use crate::{
 const FORMAT: &str = "ddiht-model";
 /// The version this build writes and reads.
 const VERSION: u32 = 1;
+/// The most features a model can have: their columns, and column 0, are numbered in 32 bits.
+const MOST_FEATURES: usize = u32::MAX as usize - 1;
 /// A model file larger than this is not one: it would have more weights than there are feature numbers.
 const MOST_BYTES: u64 = 1 << 38;
 
@@ -161,7 +163,15 @@ impl Model {
             return Err(ModelError::Foreign { path: path.to_owned() });
         }
         let bytes = fs::read(path).map_err(open)?;
-        let model: Self = serde_json::from_slice(&bytes).map_err(|source| {
+        Self::parse(&bytes, path)
+    }
+
+    /// As [`Model::load`], of bytes that were read from `path`.
+    ///
+    /// # Errors
+    /// They are no model, or one that makes no sense.
+    pub fn parse(bytes: &[u8], path: &Path) -> Result<Self, ModelError> {
+        let model: Self = serde_json::from_slice(bytes).map_err(|source| {
             if bytes.starts_with(b"{\"format\":\"ddiht-model\"") {
                 ModelError::Damaged { path: path.to_owned(), source }
             } else {
@@ -183,6 +193,12 @@ impl Model {
         let loss = self.loss()?;
         if loss.is_classification() != self.labels.is_some() {
             return Err(Flaw::Labels);
+        }
+        if self.features > MOST_FEATURES {
+            return Err(Flaw::Features);
+        }
+        if matches!(loss, LossKind::SmoothedHinge { gamma } if !(gamma > 0.0 && finite(gamma))) {
+            return Err(Flaw::Gamma(self.gamma));
         }
         if self.indices.len() != self.weights.len() || self.indices.len() > self.k {
             return Err(Flaw::Lengths);
@@ -217,6 +233,12 @@ pub enum Flaw {
     /// Labels without classes or classes without labels.
     #[error("its labels do not fit its loss")]
     Labels,
+    /// More features than columns can be numbered.
+    #[error("`features` is larger than {MOST_FEATURES}")]
+    Features,
+    /// A corner of no width.
+    #[error("its gamma is {0}, and must be positive")]
+    Gamma(f64),
     /// Arrays of different length, or more weights than k.
     #[error("`indices` and `weights` differ in length or have more than k entries")]
     Lengths,

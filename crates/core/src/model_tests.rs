@@ -61,6 +61,8 @@ fn bad_files_are_named() {
         (&good.replace("[2,5]", "[2]"), "differ in length"),
         (&good.replace("squared-hinge", "huh"), "unknown loss"),
         (&good.replace("\"k\":3", "\"k\":1"), "more than k"),
+        (&good.replace("\"features\":", "\"features\":4294967296"), "`features` is larger"),
+        (&good.replace("squared-hinge", "smoothed-hinge").replace("0.25", "0.0"), "gamma is 0"),
     ];
     for (text, expected) in cases {
         fs::write(&path, text).unwrap();

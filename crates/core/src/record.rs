@@ -130,21 +130,27 @@ where
     T: SchemaWrite<Layout, Src = T> + ?Sized,
 {
     let payload = encode(value).map_err(io::Error::other)?;
+    let bytes = seal(kind, &payload);
+    write_atomically(path, |out| out.write_all(&bytes))
+}
+
+/// The bytes of a file with this payload.
+pub fn seal(kind: Kind, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(payload.len() + HEAD + 4);
     bytes.extend_from_slice(&MAGIC);
     bytes.extend_from_slice(&kind.code().to_le_bytes());
     bytes.extend_from_slice(&VERSION.to_le_bytes());
     bytes.extend_from_slice(&(payload.len() as u64).to_le_bytes());
-    bytes.extend_from_slice(&payload);
+    bytes.extend_from_slice(payload);
     let checksum = crc32fast::hash(&bytes);
     bytes.extend_from_slice(&checksum.to_le_bytes());
-    write_atomically(path, |out| out.write_all(&bytes))
+    bytes
 }
 
 /// Bytes before the payload.
 const HEAD: usize = 8 + 4 + 4 + 8;
 
-/// Reads what [`write`] wrote.
+/// Reads what [`write()`] wrote.
 ///
 /// # Errors
 /// The file is not there, torn, of another kind or version.
@@ -153,7 +159,18 @@ where
     T: SchemaReadOwned<Layout, Dst = T>,
 {
     let bytes = fs::read(path).map_err(|source| RecordError::Read { path: path.into(), source })?;
-    let payload = open(&bytes, path, kind)?;
+    parse(&bytes, path, kind)
+}
+
+/// As [`read`], of bytes that were read from `path`.
+///
+/// # Errors
+/// They are torn, of another kind or version.
+pub fn parse<T>(bytes: &[u8], path: &Path, kind: Kind) -> Result<T, RecordError>
+where
+    T: SchemaReadOwned<Layout, Dst = T>,
+{
+    let payload = open(bytes, path, kind)?;
     decode(payload).map_err(|source| RecordError::Decode { path: path.into(), source })
 }
 

@@ -242,6 +242,12 @@ pub fn shortened(value: f64) -> f64 {
     if rounded.is_finite() { rounded } else { value }
 }
 
+/// `value` as f32, and the largest one where it is beyond them all: what is missing is sent later.
+pub fn narrowed(value: f64) -> f32 {
+    const LARGEST: f64 = f32::MAX as f64;
+    value.clamp(-LARGEST, LARGEST) as f32
+}
+
 /// A model to be evaluated.
 #[derive(Debug, Clone, Default, PartialEq, SchemaRead, SchemaWrite)]
 pub struct Probe {

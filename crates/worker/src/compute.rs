@@ -204,7 +204,7 @@ impl Bench {
 /// Takes up the dual variables of an earlier life, if they are those of this shard.
 fn recall(path: &Path, shard: &mut Shard) {
     let Some(alpha) = read_alpha(path) else { return };
-    match shard.resume(alpha) {
+    match shard.resume(&alpha) {
         Ok(()) => tracing::info!("the dual variables of an earlier life are taken up"),
         Err(other) => tracing::info!("{}: {other}; the shard begins anew", path.display()),
     }

@@ -67,15 +67,11 @@ pub(super) struct Averaging {
 
 impl Averaging {
     pub(super) fn new(combine: Combine, beta: f64, pace: Pace, job: &Job) -> Self {
-        let most = match pace {
-            Pace::Barrier => 2,
-            Pace::Arrivals { count, .. } => 2 * job.shards.div_ceil(count.max(1)) + 1,
-        };
         Self {
             combine,
             beta,
             together: pace == Pace::Barrier,
-            versions: Versions::new(job.shards, most),
+            versions: Versions::new(job.shards, most_versions(pace, job.shards)),
             stage: Stage::Stepping,
             held: Held::new(job.cols, job.shards),
         }
@@ -150,22 +146,24 @@ impl Averaging {
     }
 
     /// Makes what was saved ready to go on; whether it is that of `job` at this pace.
-    pub(super) fn resume(&mut self, job: &Job, pace: Pace) -> bool {
+    pub(super) fn resume(&mut self, job: &Job, pace: Pace, combine: Combine, beta: f64) -> bool {
         self.held = Held::new(job.cols, job.shards);
-        let models_fit = match &self.stage {
+        let stage_fits = match &self.stage {
             Stage::Scoring { shards, candidates } => {
-                shards.len() == candidates.len()
+                !shards.is_empty()
+                    && shards.len() == candidates.len()
+                    && shards.is_sorted_by(|a, b| a < b)
                     && shards.iter().all(|&shard| shard < job.shards)
                     && candidates.iter().all(|model| is_model(model, job.cols))
             }
             Stage::Certifying { support, .. } => are_columns(support, job.cols),
-            Stage::Stepping | Stage::Draining(_) | Stage::LastScore(_) | Stage::Flushing { .. } => {
-                true
-            }
+            Stage::Flushing { left, .. } => *left <= FLUSHES,
+            Stage::Stepping | Stage::Draining(_) | Stage::LastScore(_) => true,
         };
-        models_fit
+        stage_fits
+            && (self.combine, self.beta) == (combine, beta)
             && self.together == (pace == Pace::Barrier)
-            && self.versions.fit(job.shards, job.cols)
+            && self.versions.fit(job, most_versions(pace, job.shards))
     }
 
     /// Whether local models wait for their scores.
@@ -295,6 +293,14 @@ impl Averaging {
     }
 }
 
+/// Models whose objective is waited for.
+fn most_versions(pace: Pace, shards: usize) -> usize {
+    match pace {
+        Pace::Barrier => 2,
+        Pace::Arrivals { count, .. } => 2 * shards.div_ceil(count.max(1)) + 1,
+    }
+}
+
 /// The sums of the losses of `count` models, over all shards.
 fn losses(batch: Batch, count: usize) -> Result<Vec<f64>, Mismatch> {
     let mut sums = vec![0.0; count];
@@ -323,4 +329,35 @@ fn weighted_mean(job: &Job, models: &[Weights], weights: &[f64], beta: f64) -> W
     }
     let values = indices.iter().map(|&j| mean[j as usize]).collect();
     Weights { indices, values }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Algorithm, Config};
+
+    /// Without a candidate there would be nothing to select the best of.
+    #[test]
+    fn a_saved_stage_must_be_one_of_this_run() {
+        let config = Config { algorithm: Algorithm::Sdiht, workers: 2, ..Config::new(3) };
+        let job = config.check().unwrap().job(10, 5, 20);
+        let (pace, combine) = (Pace::Barrier, Combine::Min);
+        let mut saved = Averaging::new(combine, 1.0, pace, &job);
+        assert!(saved.resume(&job, pace, combine, 1.0));
+        assert!(!saved.resume(&job, pace, Combine::Mean, 1.0));
+        assert!(!saved.resume(&job, pace, combine, 2.0));
+        let model = |j: u32| Weights { indices: vec![j], values: vec![1.0] };
+        let mut scoring = |shards: &[usize], column: u32| {
+            let (shards, candidates) = (shards.to_vec(), vec![model(column); shards.len()]);
+            saved.stage = Stage::Scoring { shards, candidates };
+            saved.resume(&job, pace, combine, 1.0)
+        };
+        assert!(scoring(&[0, 1], 4));
+        assert!(!scoring(&[], 4));
+        assert!(!scoring(&[1, 1], 4));
+        assert!(!scoring(&[0, 2], 4));
+        assert!(!scoring(&[0, 1], 5));
+        saved.stage = Stage::Flushing { left: usize::MAX, why: Stopped::Rounds };
+        assert!(!saved.resume(&job, pace, combine, 1.0));
+    }
 }

@@ -11,7 +11,7 @@
 use wincode::{SchemaRead, SchemaWrite};
 
 use crate::{
-    round::{Job, ModelDelta, Sparse},
+    round::{Job, ModelDelta, Sparse, narrowed},
     threshold::TopK,
 };
 
@@ -129,16 +129,18 @@ impl Dual {
         self.held.replace(shard, part);
     }
 
-    /// Makes what was saved ready to go on; whether it is that of `job`.
-    pub(super) fn resume(&mut self, job: &Job, mirrors: usize) -> bool {
-        self.held = Held::new(job.cols, job.shards);
-        self.k == job.k
-            && self.intercept == job.intercept
-            && self.mirrors.len() == mirrors
-            && self.mirrors.iter().all(|mirror| mirror.fits(job.cols))
+    /// Makes what was saved ready to go on; whether it is that of the run that `fresh` would begin.
+    pub(super) fn resume(&mut self, fresh: Self) -> bool {
+        let cols = fresh.held.u().len();
+        self.held = fresh.held;
+        self.k == fresh.k
+            && self.intercept == fresh.intercept
+            && self.mirrors.len() == fresh.mirrors.len()
+            && self.mirrors.iter().all(|mirror| mirror.fits(cols))
             && self.theta.indices.len() == self.theta.values.len()
-            && are_features(&self.theta.indices, job.cols)
-            && are_features(&self.support, job.cols)
+            && self.theta.values.iter().all(|&theta| theta > 0.0 && theta <= 1.0)
+            && are_features(&self.theta.indices, cols)
+            && are_features(&self.support, cols)
     }
 
     /// What the coordinator holds of `u`.
@@ -162,7 +164,7 @@ fn quantised(theta: f64, u: f64) -> (f32, u8) {
     if theta == 0.0 {
         return (0.0, 0);
     }
-    ((theta * u) as f32, (theta * 255.0).round().clamp(1.0, 255.0) as u8)
+    (narrowed(theta * u), (theta * 255.0).round().clamp(1.0, 255.0) as u8)
 }
 
 /// How many of the ascending `after` are not in the ascending `before`.

@@ -4,7 +4,7 @@
 use wincode::{SchemaRead, SchemaWrite};
 
 use crate::{
-    round::{Attested, Directive, Evidence, Job, ModelDelta, Probe, Reply, Sparse, Weights},
+    round::{Attested, Directive, Evidence, ModelDelta, Probe, Reply, Sparse, Weights},
     threshold::top_k,
 };
 
@@ -14,7 +14,7 @@ use super::{
     dual::Dual,
     exchange::{Mismatch, slopes},
     finish::{Finish, Step},
-    resume::{are_columns, is_model},
+    resume::{are_columns, is_caution, is_model},
     rhythm::Rhythm,
     tally::{Stopped, Tally},
     testimony::Testimony,
@@ -221,20 +221,28 @@ impl Exact {
         ModelDelta { caution, ..self.dual.whole(mirror) }
     }
 
-    /// Makes what was saved ready to go on; whether it is that of `job` at this pace.
-    pub(super) fn resume(&mut self, job: &Job, pace: Pace) -> bool {
-        let mirrors = if pace == Pace::Barrier { 1 } else { job.shards };
-        let models_fit = match &self.phase {
+    /// Makes what was saved ready to go on; whether it is that of the job of `tally` at this pace.
+    pub(super) fn resume(&mut self, tally: &Tally, pace: Pace) -> bool {
+        let job = tally.job();
+        let phase_fits = match &self.phase {
             Phase::Certifying { support } => are_columns(support, job.cols),
             Phase::Scoring { model } => is_model(model, job.cols),
             Phase::Finishing(finish) => finish.fits(job.cols),
-            Phase::Opening | Phase::Ascending | Phase::Draining | Phase::Flushing { .. } => true,
+            Phase::Flushing { left } => *left <= self.flushes,
+            Phase::Opening | Phase::Ascending | Phase::Draining => true,
         };
-        models_fit
-            && self.together == (pace == Pace::Barrier)
-            && self.rhythm.fits(job.shards)
+        let plan = |of: &Self| (of.together, of.certify_every, of.flushes);
+        let fresh = Self::new(tally, pace);
+        let most = tally.rounds.saturating_add(1);
+        phase_fits
+            && plan(self) == plan(&fresh)
+            && is_caution(self.caution)
+            && (0.0..=most as f64).contains(&self.turns)
+            && self.testimonies <= most
+            && self.testified <= most
+            && self.rhythm.fits(&fresh.rhythm)
             && is_model(&self.suggested, job.cols)
-            && self.dual.resume(job, mirrors)
+            && self.dual.resume(fresh.dual)
     }
 
     fn take_update(&mut self, shard: usize, update: &Sparse<f32>) {

@@ -15,7 +15,7 @@ use crate::round::{Directive, Probe, Reply, Slope, Weights};
 use super::{
     fit::{Effort, Fit, Refit},
     outlook::{Outlook, choose_nominees, nominations},
-    resume::{are_columns, is_model},
+    resume::{are_columns, is_count, is_model, is_width},
     tally::Tally,
     width,
 };
@@ -103,8 +103,11 @@ impl Exchange {
         };
         stage
             && is_model(&self.incumbent.model, cols)
-            && self.outlook.fits(cols)
+            && self.outlook.fits(&self.incumbent, cols)
             && are_columns(&self.banned, cols)
+            && is_width(self.width)
+            && is_count(self.size)
+            && is_count(self.failures)
     }
 
     /// Begins a search; the directive is its first question.

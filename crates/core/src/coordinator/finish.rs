@@ -18,7 +18,7 @@ use crate::{
 use super::{
     exchange::{self, Exchange, Mismatch, Start, slopes},
     fit::{Effort, Fit, Refit},
-    resume::{are_columns, is_model},
+    resume::{MOST, are_columns, is_count, is_model, is_width},
     tally::Tally,
     width,
 };
@@ -81,13 +81,25 @@ impl Finish {
     pub(super) fn fits(&self, cols: usize) -> bool {
         let stage = match &self.stage {
             Stage::Searching(search) => search.fits(cols),
-            Stage::Polishing { refit, .. } => refit.fits(cols),
+            Stage::Polishing { refit, left } => {
+                refit.fits(cols) && left.iter().all(|effort| is_width(effort.width))
+            }
         };
-        let start =
-            |start: &Start| is_model(&start.model, cols) && are_columns(&start.banned, cols);
+        let start = |start: &Start| {
+            is_model(&start.model, cols)
+                && are_columns(&start.banned, cols)
+                && is_width(start.width)
+                && is_count(start.size)
+        };
+        let best = |fit: &Fit| {
+            is_model(&fit.model, cols) && self.curvature.len() == fit.model.indices.len()
+        };
         stage
             && self.starts.iter().all(start)
-            && self.best.as_ref().is_none_or(|fit| is_model(&fit.model, cols))
+            && self.best.as_ref().is_none_or(best)
+            && is_width(self.width)
+            && is_count(self.failed_kicks)
+            && self.kicks <= MOST
     }
 
     /// Begins with the model of the dual phase; `wide` is a larger support to be pruned.
@@ -272,4 +284,31 @@ fn kick(job: &Job, model: &Weights, number: u64) -> Option<Start> {
     let kept = model.iter().filter(|&(j, _)| banned.binary_search(&(j as u32)).is_err());
     let (indices, values) = kept.map(|(j, w)| (j as u32, w)).unzip();
     Some(Start { model: Weights { indices, values }, size: count, banned, ..Start::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{config::Config, coordinator::Limits};
+
+    /// An infinite width, divided by any factor, stays one: the last refits would have no end.
+    #[test]
+    fn a_saved_finish_must_have_a_width_that_can_be_narrowed() {
+        let limits = Limits { gap: 1e-3, rounds: None, time: None };
+        let tally = Tally::new(Config::new(3).check().unwrap().job(10, 6, 20), limits);
+        let (mut saved, _) = Finish::new(Weights::default(), vec![1, 5], &tally);
+        assert!(saved.fits(6) && !saved.fits(5));
+        for (width, good) in [(0.1, true), (f64::INFINITY, false), (f64::NAN, false), (0.0, false)]
+        {
+            saved.width = Some(width);
+            assert_eq!(saved.fits(6), good, "{width}");
+        }
+        saved.width = None;
+        saved.best =
+            Some(Fit { model: Weights { indices: vec![2], values: vec![1.0] }, objective: 1.0 });
+        assert!(!saved.fits(6), "a curvature for each weight");
+        saved.curvature = vec![1.0];
+        saved.failed_kicks = usize::MAX;
+        assert!(!saved.fits(6));
+    }
 }

@@ -6,7 +6,7 @@ use crate::round::{Directive, Job, Probe, Slope, Weights, shortened};
 
 use super::{
     lbfgs::{Lbfgs, Progress, Target},
-    resume::are_columns,
+    resume::{are_columns, is_count, is_width},
     tally::Tally,
 };
 
@@ -57,7 +57,10 @@ const HOPELESS: f64 = 10.0;
 impl Refit {
     /// Whether its columns are below `cols` and it has a variable for each.
     pub(super) fn fits(&self, cols: usize) -> bool {
-        are_columns(&self.support, cols) && self.solver.fits(self.support.len())
+        are_columns(&self.support, cols)
+            && self.solver.fits(self.support.len())
+            && is_width(self.smoothing)
+            && is_count(self.evaluations)
     }
 
     /// Starts at `start`; `curvature` is the diagonal of the loss's Hessian on its support. It is given up

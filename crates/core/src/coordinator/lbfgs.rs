@@ -99,14 +99,17 @@ impl Lbfgs {
         }
     }
 
-    /// Whether all it remembers is of `n` variables.
+    /// Whether all it remembers is of `n` variables, and what it may ask for is finite.
     pub(super) fn fits(&self, n: usize) -> bool {
         let known = |v: &[f64]| v.len() == n || (v.is_empty() && !self.started);
         let pair = |pair: &Pair| pair.s.len() == n && pair.y.len() == n;
         let in_hand = |point: &Point| point.x.len() == n && point.g.len() == n;
-        let trial = self.trial.len() == n;
-        trial
+        let finite = |v: &[f64]| v.iter().all(|x| x.is_finite());
+        self.trial.len() == n
             && self.x.len() == n
+            && finite(&self.trial)
+            && finite(&self.x)
+            && finite(&self.direction)
             && self.inverse.len() == n
             && known(&self.g)
             && known(&self.direction)

@@ -72,11 +72,12 @@ impl Mirror {
         delta
     }
 
-    /// Whether all columns are features below `cols`, ascending.
+    /// Whether all columns are features below `cols`, ascending, with finite weights.
     pub(super) fn fits(&self, cols: usize) -> bool {
         let columns: Vec<u32> = self.sent.iter().map(|sent| sent.column).collect();
         super::resume::are_features(&columns, cols)
             && self.constant.is_none_or(|constant| constant.column == 0)
+            && self.sent.iter().chain(&self.constant).all(|sent| sent.weight.is_finite())
     }
 
     /// Takes over what is being sent.

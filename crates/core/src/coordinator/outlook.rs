@@ -7,7 +7,7 @@ use wincode::{SchemaRead, SchemaWrite};
 
 use crate::round::{Reply, Sparse, Weights};
 
-use super::fit::Fit;
+use super::{fit::Fit, resume::are_columns};
 
 /// A column with gradient and curvature of P (the ridge included).
 #[derive(Debug, Clone, Copy, SchemaRead, SchemaWrite)]
@@ -63,9 +63,12 @@ pub(super) fn nominations(replies: Vec<Reply>) -> Option<Vec<(Sparse<f32>, Vec<f
 }
 
 impl Outlook {
-    /// Whether all columns are below `cols`.
-    pub(super) fn fits(&self, cols: usize) -> bool {
-        self.outside.iter().all(|column| (column.index as usize) < cols)
+    /// Whether all columns are below `cols`, each there once, and outside of `fit`.
+    pub(super) fn fits(&self, fit: &Fit, cols: usize) -> bool {
+        let mut columns: Vec<u32> = self.outside.iter().map(|column| column.index).collect();
+        columns.sort_unstable();
+        are_columns(&columns, cols)
+            && columns.iter().all(|j| fit.model.indices.binary_search(j).is_err())
     }
 
     /// From the surveys of all shards on `columns`, at `fit`.

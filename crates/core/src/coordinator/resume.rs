@@ -6,7 +6,7 @@
 
 use crate::{
     record,
-    round::{Job, Weights},
+    round::{Directive, Job, ModelDelta, Probe, Weights},
 };
 
 use super::{Coordinator, Limits, Method, Pace, Running};
@@ -44,19 +44,79 @@ impl Coordinator {
         limits: Limits,
     ) -> Result<Self, ResumeError> {
         let mut this: Self = record::decode(bytes)?;
-        let same_method = match (&mut this.method, method) {
-            (Running::Exact(exact), Method::Exact) => exact.resume(&job, pace),
-            (Running::Averaging(averaging), Method::Average { .. }) => averaging.resume(&job, pace),
-            _ => false,
-        };
-        let probe_fits = this.nominated.as_ref().is_none_or(|p| is_model(&p.model, job.cols));
-        let sound = same_method
-            && probe_fits
+        let round = this.tally.rounds.saturating_add(1);
+        // The books first: they say whose state it is, and memory is asked for only after that.
+        let sound = this.tally.resume(&job, limits)
+            && this.resume_method(method, pace)
+            && this.nominated.as_ref().is_none_or(|probe| is_probe(probe, job.cols))
             && !this.over
-            && this.tally.resume(&job, limits)
-            && this.seats.resume(job.shards, pace);
+            && this.seats.resume(&job, pace, round);
         if sound { Ok(this) } else { Err(ResumeError::Foreign) }
     }
+
+    fn resume_method(&mut self, method: Method, pace: Pace) -> bool {
+        match (&mut self.method, method) {
+            (Running::Exact(exact), Method::Exact) => exact.resume(&self.tally, pace),
+            (Running::Averaging(averaging), Method::Average { combine, beta }) => {
+                averaging.resume(self.tally.job(), pace, combine, beta)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The largest count of anything in a state: far above any run, and far from where sums overflow.
+pub(super) const MOST: u64 = 1 << 40;
+
+/// Whether a count is one that a run can come to.
+pub(super) fn is_count(count: usize) -> bool {
+    count as u64 <= MOST
+}
+
+/// Whether corners can be rounded over this width: far wider ones, and the last refits would never come to
+/// the true loss.
+pub(super) fn is_width(width: Option<f64>) -> bool {
+    width.is_none_or(|width| width > 0.0 && width <= 1.0)
+}
+
+/// Whether shards of `job` can be asked this.
+pub(super) fn is_question(directive: &Directive, job: &Job) -> bool {
+    let models = |models: &[Weights]| models.iter().all(|model| is_model(model, job.cols));
+    match directive {
+        Directive::Ascend(delta) => is_delta(delta, job.cols),
+        Directive::Attest(attest) => {
+            is_delta(&attest.delta, job.cols)
+                && are_columns(&attest.support, job.cols)
+                && is_model(&attest.model, job.cols)
+        }
+        Directive::Certify { support } => are_columns(support, job.cols),
+        Directive::Gradient(probe) => is_probe(probe, job.cols),
+        Directive::Nominate { probe, count } => is_probe(probe, job.cols) && is_count(*count),
+        Directive::Survey { columns, at } => {
+            are_columns(columns, job.cols) && at.as_ref().is_none_or(|at| is_probe(at, job.cols))
+        }
+        Directive::Flush => true,
+        Directive::Sdiht { model, unscored } => is_model(model, job.cols) && models(unscored),
+        Directive::Score { candidates } => models(candidates),
+        Directive::Measure { model } => is_model(model, job.cols),
+    }
+}
+
+fn is_delta(delta: &ModelDelta, cols: usize) -> bool {
+    are_columns(&delta.indices, cols)
+        && delta.weights.len() == delta.indices.len()
+        && delta.theta.len() == delta.indices.len()
+        && delta.weights.iter().all(|w| w.is_finite())
+        && is_caution(delta.caution)
+}
+
+/// Whether sigma' per shard can be this.
+pub(super) fn is_caution(caution: f32) -> bool {
+    caution > 0.0 && caution <= 1.0
+}
+
+fn is_probe(probe: &Probe, cols: usize) -> bool {
+    is_model(&probe.model, cols) && is_width(probe.smoothing)
 }
 
 /// Whether `columns` are ascending and below `cols`.

@@ -7,6 +7,8 @@
 
 use wincode::{SchemaRead, SchemaWrite};
 
+use super::resume::is_caution;
+
 /// Cycles of all shards that a shard misses if it answers seldom.
 const SELDOM: u64 = 2;
 /// Cycles for which it rests: in the first the others still answer what they were asked before.
@@ -45,10 +47,12 @@ impl Rhythm {
         }
     }
 
-    /// Whether it is the rhythm of `shards` shards.
-    pub(super) fn fits(&self, shards: usize) -> bool {
+    /// Whether it can have become of `fresh`.
+    pub(super) fn fits(&self, fresh: &Self) -> bool {
+        let shards = fresh.seldom.len();
         self.seldom.len() == shards
-            && self.arrivals > 0
+            && self.arrivals == fresh.arrivals
+            && is_caution(self.own_caution / shards as f32)
             && self.resting.iter().all(|resting| resting.shard < shards)
     }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use wincode::{SchemaRead, SchemaWrite};
 
-use crate::round::{Directive, Reply};
+use crate::round::{Directive, Job, Reply};
 
-use super::{Arrived, Batch};
+use super::{Arrived, Batch, resume::is_question};
 
 /// When the answers at hand close a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, SchemaRead, SchemaWrite)]
@@ -84,15 +84,20 @@ impl Seats {
         Some((round, directive.clone()))
     }
 
-    /// Whether these are the seats of a run of `shards` shards at this pace, somebody asked.
-    pub(super) fn resume(&mut self, shards: usize, pace: Pace) -> bool {
+    /// Whether these are the seats of a run on `job` at this pace, somebody asked, nobody after `round`.
+    pub(super) fn resume(&mut self, job: &Job, pace: Pace, round: u64) -> bool {
         // Nobody's sums are known until all have told theirs.
         self.all = true;
-        let known = |seat: &Seat| seat.own.is_some() || self.common.is_some();
-        self.seats.len() == shards
+        let sound = |seat: &Seat| {
+            let directive = seat.own.as_ref().or(self.common.as_deref());
+            seat.asked.is_none_or(|asked| {
+                (1..=round).contains(&asked) && directive.is_some_and(|d| is_question(d, job))
+            })
+        };
+        self.seats.len() == job.shards
             && self.pace == pace
             && self.outstanding() > 0
-            && self.seats.iter().all(|seat| seat.asked.is_none() || known(seat))
+            && self.seats.iter().all(sound)
     }
 
     /// The round of the directive that `shard` has not answered.
@@ -140,5 +145,26 @@ impl Seats {
             }
         }
         batch
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{config::Config, round::Weights};
+
+    #[test]
+    fn saved_seats_must_have_been_asked_what_shards_can_answer() {
+        let job = Config { workers: 2, ..Config::new(3) }.check().unwrap().job(10, 5, 20);
+        let resumes = |asked: u64, column: u32, weight: f64| {
+            let mut seats = Seats::new(2, Pace::Barrier);
+            let model = Weights { indices: vec![column], values: vec![weight] };
+            seats.ask_all(asked, &Arc::new(Directive::Measure { model }));
+            seats.resume(&job, Pace::Barrier, 7)
+        };
+        assert!(resumes(7, 4, 1.0) && resumes(1, 0, -1.0));
+        // An answer cannot be younger than the round it closes.
+        assert!(!resumes(8, 4, 1.0) && !resumes(0, 4, 1.0));
+        assert!(!resumes(7, 5, 1.0) && !resumes(7, 4, f64::NAN));
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     round::{Job, RoundKind, Weights},
 };
 
-use super::resume::is_model;
+use super::resume::{MOST, is_model};
 
 /// When a run ends.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, SchemaRead, SchemaWrite)]
@@ -148,8 +148,25 @@ impl Tally {
     pub(super) fn resume(&mut self, job: &Job, limits: Limits) -> bool {
         self.limits = limits;
         self.interrupted = false;
-        let sound = |best: &Best| is_model(&best.model, job.cols) && best.objective.is_finite();
-        self.job == *job && self.best.as_ref().is_none_or(sound)
+        let sound = |best: &Best| {
+            is_model(&best.model, job.cols)
+                && best.model.nnz() <= job.k
+                && best.objective.is_finite()
+        };
+        self.job == *job
+            && self.best.as_ref().is_none_or(sound)
+            && self.bound.is_none_or(f64::is_finite)
+            && self.figures_fit()
+    }
+
+    /// Whether counts and figures are such that a run can have come to them.
+    fn figures_fit(&self) -> bool {
+        let Staleness { answers, total, largest } = self.staleness;
+        [self.rounds, answers, total, largest].iter().all(|&count| count <= MOST)
+            && self.main_rounds <= self.rounds
+            && self.marks.iter().all(|mark| mark.round <= self.main_rounds)
+            && (0.0..f64::INFINITY).contains(&self.visited)
+            && self.selected.iter().all(|&shard| shard < self.job.shards)
     }
 
     /// The job.
@@ -273,4 +290,31 @@ impl Tally {
 /// `(objective - bound) / objective`, 0 when the objective is 0.
 pub fn relative_gap(objective: f64, bound: f64) -> f64 {
     if objective == 0.0 { 0.0 } else { (objective - bound) / objective }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn saved_books_must_be_such_that_one_can_go_on_counting() {
+        let limits = Limits { gap: 1e-3, rounds: None, time: None };
+        let job = Config::new(3).check().unwrap().job(10, 5, 20);
+        let resumes = |change: fn(&mut Tally)| {
+            let mut tally = Tally::new(job, limits);
+            (tally.rounds, tally.main_rounds) = (30, 25);
+            tally.mark();
+            change(&mut tally);
+            tally.resume(&job, limits)
+        };
+        assert!(resumes(|_| ()));
+        assert!(!resumes(|tally| tally.rounds = u64::MAX));
+        assert!(!resumes(|tally| tally.main_rounds = 31));
+        assert!(!resumes(|tally| tally.marks[0].round = u64::MAX));
+        assert!(!resumes(|tally| tally.staleness.total = u64::MAX));
+        assert!(!resumes(|tally| tally.visited = f64::NAN));
+        assert!(!resumes(|tally| tally.bound = Some(f64::INFINITY)));
+        assert!(!resumes(|tally| tally.selected.push(1)));
+    }
 }

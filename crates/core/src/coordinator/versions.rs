@@ -8,9 +8,12 @@ use std::collections::VecDeque;
 
 use wincode::{SchemaRead, SchemaWrite};
 
-use crate::round::Weights;
+use crate::round::{Job, Weights};
 
-use super::{exchange::Mismatch, resume::is_model};
+use super::{
+    exchange::Mismatch,
+    resume::{MOST, is_model},
+};
 
 #[derive(Debug, SchemaRead, SchemaWrite)]
 struct Version {
@@ -44,12 +47,20 @@ impl Versions {
         Self { current, recent, sent: vec![Vec::new(); shards], unsent: vec![0; shards], most }
     }
 
-    /// Whether these are models of a run of `shards` shards.
-    pub(super) fn fit(&self, shards: usize, cols: usize) -> bool {
-        self.sent.len() == shards
-            && self.unsent.len() == shards
-            && is_model(&self.current, cols)
-            && self.recent.iter().all(|version| is_model(&version.model, cols))
+    /// Whether these are models of a run on `job` that waits for at most `most`.
+    pub(super) fn fit(&self, job: &Job, most: usize) -> bool {
+        let sound = |version: &Version| {
+            is_model(&version.model, job.cols)
+                && version.number <= MOST
+                && version.told <= job.shards
+        };
+        self.sent.len() == job.shards
+            && self.unsent.len() == job.shards
+            && self.most == most
+            && (1..=most).contains(&self.recent.len())
+            && is_model(&self.current, job.cols)
+            && self.recent.iter().all(sound)
+            && self.recent.iter().is_sorted_by(|a, b| a.number < b.number)
     }
 
     /// The model of the server.

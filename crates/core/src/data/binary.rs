@@ -136,6 +136,11 @@ impl Header {
         if self.rows > self.total_rows {
             return Err(ShardError::Invalid("it has more rows than the whole data set"));
         }
+        let last = self.rows.saturating_sub(1);
+        let last_row = u128::from(self.first_row) + u128::from(last) * u128::from(self.stride);
+        if self.rows > 0 && last_row >= u128::from(self.total_rows) {
+            return Err(ShardError::Invalid("its rows are not rows of the whole data set"));
+        }
         if self.cols == 0 || self.cols > u64::from(u32::MAX) {
             return Err(ShardError::Invalid("its number of columns is out of range"));
         }
@@ -206,7 +211,7 @@ pub(super) fn files_in(directory: &Path) -> Result<Vec<PathBuf>, DataError> {
 pub(super) fn read_from(source: Source) -> Result<Shard, DataError> {
     let (name, size) = (source.name().to_owned(), source.size());
     let mut input = BufReader::with_capacity(1 << 20, source);
-    decode(&mut input, size).map_err(|error| match error {
+    decode_shard(&mut input, size).map_err(|error| match error {
         // The input knows best what an error of its own means: a damaged archive, say.
         ShardError::Io(e) => input.get_ref().error(e),
         source => DataError::Shard { path: name, source },
@@ -221,7 +226,11 @@ pub fn inspect_shard(path: &Path) -> Result<ShardSummary, DataError> {
     header.map(|h| h.summary()).map_err(|source| DataError::Shard { path: path.into(), source })
 }
 
-fn decode(input: &mut impl Read, size: Option<u64>) -> Result<Shard, ShardError> {
+/// The shard in a stream, of `size` bytes where that is known beforehand.
+///
+/// # Errors
+/// The stream is no shard file, or not a whole one.
+pub fn decode_shard(input: &mut impl Read, size: Option<u64>) -> Result<Shard, ShardError> {
     let mut input = Summed::new(input);
     let header = decode_header(&mut input, size)?;
     // Memory is set aside only when the size of the file vouches for it.

@@ -19,7 +19,7 @@ fn encoded() -> Vec<u8> {
 }
 
 fn decoded(bytes: &[u8]) -> Result<Shard, ShardError> {
-    decode(&mut &*bytes, Some(bytes.len() as u64))
+    decode_shard(&mut &*bytes, Some(bytes.len() as u64))
 }
 
 /// Puts a valid checksum at the end of changed bytes.
@@ -81,12 +81,12 @@ fn every_cut_is_noticed() {
             _ => assert!(matches!(error, ShardError::Size { .. })),
         }
         // Where the size is not known beforehand, the end of the stream tells.
-        assert!(decode(&mut &bytes[..length], None).is_err());
+        assert!(decode_shard(&mut &bytes[..length], None).is_err());
     }
     let mut longer = bytes;
     longer.push(0);
     assert!(matches!(decoded(&longer), Err(ShardError::Size { .. })));
-    assert!(matches!(decode(&mut &*longer, None), Err(ShardError::Invalid(_))));
+    assert!(matches!(decode_shard(&mut &*longer, None), Err(ShardError::Invalid(_))));
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn absurd_lengths_ask_for_no_memory() {
             bytes[44..52].copy_from_slice(&u64::MAX.to_le_bytes());
             reseal(&mut bytes);
             assert!(decoded(&bytes).is_err(), "{value} at {at}");
-            assert!(decode(&mut &*bytes, None).is_err(), "{value} at {at}");
+            assert!(decode_shard(&mut &*bytes, None).is_err(), "{value} at {at}");
         }
     }
 }
@@ -124,8 +124,10 @@ fn contents_are_checked_behind_a_valid_checksum() {
         decoded(&bytes).unwrap_err()
     };
     let nan = f32::NAN.to_le_bytes();
-    let cases: [(usize, &[u8]); 9] = [
+    let cases: [(usize, &[u8]); 11] = [
         (12, &[3]),  // shard 3 of 3
+        (28, &[99]), // a first row beyond the last
+        (36, &[99]), // and a second one
         (44, &[1]),  // fewer rows in all than here
         (60, &[0]),  // no columns
         (60, &[3]),  // index 3 of 3 columns
@@ -156,10 +158,10 @@ fn arrays_of_many_blocks_round_trip() {
     for _ in &labels {
         x.push_row(&row, &values);
     }
-    let info = ShardInfo { total_rows: 12, ..info() };
+    let info = ShardInfo { total_rows: 99, ..info() };
     let mut bytes = Vec::new();
     encode(&mut bytes, &info, &x, &labels).unwrap();
-    let shard = decode(&mut &*bytes, None).unwrap();
+    let shard = decode_shard(&mut &*bytes, None).unwrap();
     assert_eq!((shard.x, shard.labels), (x, labels));
 }
 

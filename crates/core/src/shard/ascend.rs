@@ -10,7 +10,7 @@ use crate::{
     data::CsrMatrix,
     loss::{Loss, with_loss},
     rng,
-    round::{ModelDelta, Sparse},
+    round::{ModelDelta, Sparse, narrowed},
 };
 
 use super::Shard;
@@ -119,7 +119,7 @@ impl Shard {
             indices.insert(0, 0);
         }
         let values: Vec<f32> =
-            indices.iter().map(|&j| (u[j as usize] - held[j as usize]) as f32).collect();
+            indices.iter().map(|&j| narrowed(u[j as usize] - held[j as usize])).collect();
         for (&j, &v) in indices.iter().zip(&values) {
             self.held[j as usize] += f64::from(v);
         }
@@ -142,7 +142,12 @@ impl Pass<'_> {
                 norm += v * v * cell.theta;
             }
             let c = self.weights.map_or(1.0, |c| f64::from(c[i]));
-            let next = loss.coordinate_step(beta[i], z, self.step * norm * c, self.y[i]);
+            let curvature = self.step * norm * c;
+            if !(z.is_finite() && curvature.is_finite()) {
+                // Values near the end of f32 can do that. This alpha stays where it is, in the domain.
+                continue;
+            }
+            let next = loss.coordinate_step(beta[i], z, curvature, self.y[i]);
             let change = next - beta[i];
             if change == 0.0 || c == 0.0 {
                 continue;

@@ -4,11 +4,14 @@ use wincode::{SchemaRead, SchemaWrite};
 
 use crate::{
     loss::{Loss, with_loss},
-    round::{Job, Sparse},
+    round::{Job, Sparse, narrowed},
     solver::Sdiht,
 };
 
 use super::Shard;
+
+/// Most steps that a solver can have taken: far above any run, and far from where counting ends.
+const MOST_STEPS: u64 = 1 << 48;
 
 /// Dual variables of a block.
 const BLOCK: usize = 1 << 16;
@@ -50,10 +53,11 @@ impl Shard {
     ///
     /// # Errors
     /// It is not that of this shard.
-    pub fn resume(&mut self, alpha: Alpha) -> Result<(), NotThisShard> {
+    pub fn resume(&mut self, alpha: &Alpha) -> Result<(), NotThisShard> {
         let mine = alpha.shard == self.number as u64
             && alpha.job == self.job
             && alpha.entries == self.design.matrix().nnz() as u64
+            && alpha.steps <= MOST_STEPS
             && alpha.beta.iter().map(Vec::len).sum::<usize>() == self.beta.len();
         if !mine {
             return Err(NotThisShard);
@@ -85,7 +89,7 @@ impl Shard {
         self.rebuild();
         let mut part = Sparse::default();
         for (j, (&u, held)) in self.u.iter().zip(&mut self.held).enumerate() {
-            let sent = u as f32;
+            let sent = narrowed(u);
             *held = f64::from(sent);
             if sent != 0.0 {
                 part.indices.push(j as u32);

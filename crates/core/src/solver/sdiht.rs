@@ -155,6 +155,10 @@ impl Sdiht {
             let i = i as usize;
             let (z, y, c) = (shard.design().score(i, w), shard.targets()[i], shard.weight(i));
             let b = shard.dual().0[i];
+            if !(z.is_finite() && q.is_finite()) {
+                // Values near the end of f32 can do that. This alpha stays where it is, in the domain.
+                continue;
+            }
             let next = if self.settings.step == StepRule::Safe {
                 loss.coordinate_step(b, z, q * c, y)
             } else {

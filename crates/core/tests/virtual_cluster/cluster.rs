@@ -192,7 +192,7 @@ impl Cluster {
             Shard::new(number, self.job, rows(self.config.loss, number, self.workers.len()));
         let worker = &mut self.workers[number];
         if let Some(alpha) = worker.saved.clone().filter(|_| on_disk) {
-            shard.resume(alpha).unwrap();
+            shard.resume(&alpha).unwrap();
         }
         worker.shard = shard;
         worker.ask_again = now + PATIENCE;
@@ -273,10 +273,10 @@ impl Cluster {
                     self.ask(shard, now);
                 }
             }
-            Message::Directive { shard, life, round, directive } => {
-                if self.workers[shard].life == life {
-                    self.work(shard, round, &directive, now);
-                }
+            Message::Directive { shard, life, round, directive }
+                if self.workers[shard].life == life =>
+            {
+                self.work(shard, round, &directive, now);
             }
             Message::Unknown { shard, life } if self.workers[shard].life == life => {
                 self.begin_life(shard);
