@@ -200,6 +200,7 @@ fn stop_ends_a_run_with_its_best_model() {
     let data = place.synth("a.svm", 2000, 3000);
     let options = ["-k", "40", "--gap", "0", "--time", "10m"];
     let mut cluster = Cluster::start(&place, "stop", &data, 2, &options);
+    cluster.server.wait_for("listening");
     let status =
         || -> Value { serde_json::from_str(&ok(cluster.ask("status").arg("--json"))).unwrap() };
     while status()["objective"].is_null() {
