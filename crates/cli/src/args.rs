@@ -274,11 +274,11 @@ pub(crate) struct PreparedData {
     pub(crate) positive: Option<LabelRule>,
 }
 
-/// Say what is in a model or a shard.
+/// Say what is in a model, a shard or a checkpoint.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ddiht inspect model.json --top 20")]
 pub(crate) struct InspectArgs {
-    /// A model or a shard file
+    /// A model, a shard file or a checkpoint
     pub(crate) file: PathBuf,
     /// Print one JSON object
     #[arg(long)]
