@@ -119,8 +119,8 @@ fn deaths_change_the_way_and_not_the_end() {
             let bound = wild.bound().unwrap();
             assert!(bound <= best.min(found), "{loss}, seed {seed}: {bound} {best} {found}");
             // Sums that do not belong to the alphas would lead the shards astray, and the bound would stay low.
-            // Without a barrier it may stay low anyway: the steps of shards that are late by chance, and not by
-            // habit, are not safe (M4), and the rounds may be used up before that is noticed.
+            // Without a barrier it stays low in some storms (seeds 9 and 21 of the squared hinge: gaps of .22 and
+            // .04). Why is not known, so this is a weakness that is not tested for, and not a rule.
             let gap = wild.gap().unwrap();
             let low = pace == Pace::Barrier && gap > calm_gap + 2e-2;
             assert!(!low, "{loss}, seed {seed}: gap {gap} against {calm_gap}");
