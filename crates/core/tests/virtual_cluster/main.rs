@@ -119,11 +119,11 @@ fn deaths_change_the_way_and_not_the_end() {
             let bound = wild.bound().unwrap();
             assert!(bound <= best.min(found), "{loss}, seed {seed}: {bound} {best} {found}");
             // Sums that do not belong to the alphas would lead the shards astray, and the bound would stay low.
-            // Without a barrier it stays low in some storms (seeds 9 and 21 of the squared hinge: gaps of .22 and
-            // .04). Why is not known, so this is a weakness that is not tested for, and not a rule.
+            // Without a barrier it is lower after some storms: .038 at seed 21 of these 100, and .22 was seen at
+            // seed 9 in a shorter storm. Why is not known; the limit is what these 100 keep, not a rule.
             let gap = wild.gap().unwrap();
-            let low = pace == Pace::Barrier && gap > calm_gap + 2e-2;
-            assert!(!low, "{loss}, seed {seed}: gap {gap} against {calm_gap}");
+            let slack = if pace == Pace::Barrier { 2e-2 } else { 5e-2 };
+            assert!(gap <= calm_gap + slack, "{loss}, seed {seed}: gap {gap} against {calm_gap}");
         }
         assert!(struck >= 400, "only {struck} faults in 100 runs");
     }
