@@ -6,6 +6,7 @@
     benchmarks/cluster.py overhead   wall time over gRPC against in memory, 8 workers on large generated data
     benchmarks/cluster.py many       64 workers: does it finish, and how much memory does the server take
     benchmarks/cluster.py socket     the summary's bytes against the bytes that cross the sockets
+    benchmarks/cluster.py recovery   kill -9 of a worker and of the server: time from the restart to the next round, and what was lost
 
 Needs target/release/ddiht (or --binary), and for real data sets the directory named by DDIHT_DATA. Standard library only.
 """
@@ -181,7 +182,86 @@ def socket_bytes():
               f"{(crossed - counted) / s['rounds'] / 8:.0f} bytes a message of framing, headers and heartbeats")
 
 
-PARTS = {"quality": quality, "straggler": straggler, "overhead": overhead, "many": many, "socket": socket_bytes}
+def lines_of(path):
+    """The whole lines of a history that may be growing."""
+    text = open(path).read() if os.path.exists(path) else ""
+    return [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
+
+
+def wait_for_lines(path, count):
+    while len(lines := lines_of(path)) < count:
+        time.sleep(0.005)
+    return lines
+
+
+class Mortal:
+    """A server with checkpoints and workers with state, each of which can be killed and started again."""
+
+    HEARTBEAT, EVERY = 2.0, 1.0
+
+    def __init__(self, data, workers, more):
+        address = f"127.0.0.1:{free_port()}"
+        directory = tempfile.mkdtemp(dir=WORK)
+        self.history = os.path.join(directory, "history.jsonl")
+        serve = ["server", "--listen", address, "--workers", str(workers), "--data", data, *JOB, *map(str, more), "--json",
+                 "--history", self.history, "--heartbeat-timeout", f"{self.HEARTBEAT:g}s",
+                 "--checkpoint", os.path.join(directory, "checkpoint"), "--checkpoint-every", f"{self.EVERY:g}s"]
+        work = ["worker", "--server", address, "--quiet", "--state"]
+        self.commands = [serve] + [[*work, os.path.join(directory, f"state-{i}")] for i in range(workers)]
+        self.processes = [self.start(c) for c in self.commands]
+
+    @staticmethod
+    def start(command):
+        return subprocess.Popen([BINARY, *command], stdout=subprocess.PIPE, text=True)
+
+    def kill(self, number):
+        self.processes[number].kill()
+        self.processes[number].wait()
+
+    def revive(self, number):
+        self.processes[number] = self.start(self.commands[number])
+
+    def finish(self):
+        out, _ = self.processes[0].communicate()
+        return json.loads(out), [p.wait() for p in self.processes]
+
+
+def recovery():
+    data, rest = options("imdb")
+    more = [*rest, "--gap", 0, "--rounds", 600]
+    calm = train(data, *more, "--workers", 8)
+    c = Mortal(data, 8, more)
+    known = wait_for_lines(c.history, 30)
+    usual = statistics.median(b["seconds"] - a["seconds"] for a, b in zip(known, known[1:]))
+    print(f"a round takes {1000 * usual:.0f} ms, heartbeat timeout {c.HEARTBEAT:g} s, a checkpoint every {c.EVERY:g} s", flush=True)
+    for trial in range(5):
+        wait_for_lines(c.history, len(lines_of(c.history)) + 30)
+        c.kill(1 + trial)
+        time.sleep(0.3 * (trial + 1))
+        c.revive(1 + trial)
+        restart, before = time.time(), len(lines_of(c.history))
+        wait_for_lines(c.history, before + 1)
+        print(f"worker {trial}: down for {0.3 * (trial + 1):.1f} s, the next round {time.time() - restart:.2f} s after its restart; "
+              f"allowed {2 * c.HEARTBEAT + 2 * usual:.2f} s", flush=True)
+    for trial in range(3):
+        wait_for_lines(c.history, len(lines_of(c.history)) + 30)
+        c.kill(0)
+        left = lines_of(c.history)
+        c.revive(0)
+        restart = time.time()
+        # The history goes back to the checkpoint before it grows again.
+        while not (now := lines_of(c.history)) or now == left:
+            time.sleep(0.002)
+        first = wait_for_lines(c.history, len(now) + 1)[len(now)]
+        waited = time.time() - restart
+        lost = max(0.0, left[-1]["seconds"] - first["seconds"])
+        print(f"server: the next round {waited:.2f} s after its restart; {left[-1]['round'] - first['round'] + 1} rounds of "
+              f"{lost:.2f} s lost", flush=True)
+    s, codes = c.finish()
+    print(f"exit codes {codes}; P {s['objective']:.6f} against {calm['objective']:.6f} undisturbed, bound {s['dual_bound']:.6f}")
+
+
+PARTS = {"quality": quality, "straggler": straggler, "overhead": overhead, "many": many, "socket": socket_bytes, "recovery": recovery}
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("part", choices=PARTS)
 parser.add_argument("--binary", default="target/release/ddiht")

@@ -154,14 +154,17 @@ impl Attack {
     }
 }
 
-/// A run of eight workers: how long it takes, and its model.
+/// A run of eight workers: how long it takes until the last one has ended, and its model.
 fn timed(cluster: &mut Cluster<'_>, options: &[&str], attackers: usize) -> (Duration, Vec<u8>) {
     cluster.server.wait_for("listening");
     let attack = (attackers > 0).then(|| Attack::start(&cluster.address, attackers));
     let start = Instant::now();
     (0..WORKERS).for_each(|_| cluster.join(options));
-    let summary = cluster.finish();
+    for worker in &mut cluster.workers {
+        assert!(worker.wait().success(), "{}", worker.log());
+    }
     let time = start.elapsed();
+    let summary = cluster.finish();
     assert!(number(&summary, "dual_bound") <= number(&summary, "objective"), "{summary}");
     assert!(!cluster.server.log().contains("panicked"), "{}", cluster.server.log());
     if let Some(attack) = attack {
@@ -175,13 +178,13 @@ fn timed(cluster: &mut Cluster<'_>, options: &[&str], attackers: usize) -> (Dura
 #[test]
 fn workers_finish_among_hundreds_that_send_garbage() {
     let place = Place::new();
-    let data = place.synth("a.svm", 3000, 4000);
+    let data = place.synth("a.svm", 6000, 4000);
     let ours = Authority::new(&place, "ours");
     let shown = ours.sign("server", &["127.0.0.1"]);
     let token = place.write("token", TOKEN).display().to_string();
     let protected = [&shown.options()[..], &["--token-file", &token]].concat();
     let client = ["--tls-ca", &ours.file, "--token-file", &token];
-    let job = ["-k", "50", "--rounds", "40", "--gap", "0"];
+    let job = ["-k", "50", "--rounds", "200", "--gap", "0"];
     for (name, server, client) in [
         ("open", &[][..], &[][..]),
         ("token", &protected[4..], &client[2..]),
@@ -199,7 +202,7 @@ fn workers_finish_among_hundreds_that_send_garbage() {
             let (loud, same) = run("loud", ATTACKERS);
             println!("{name}: {quiet:?} quiet, {loud:?} under attack");
             assert!(model == same, "{name}: another model under attack");
-            loud < quiet * 2 + Duration::from_secs(1)
+            loud.as_secs_f64() < 1.5 * quiet.as_secs_f64()
         });
         assert!(fair, "{name}: strangers hold up the workers");
     }

@@ -1,7 +1,7 @@
 //! The history file: one JSON line a round.
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, OpenOptions},
     io::{self, BufWriter, Write},
     path::Path,
     time::Duration,
@@ -49,14 +49,17 @@ impl History {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             Err(error) => return Err(error),
         };
-        let mut this = Self::create(path)?;
         let is_before = |line: &&str| {
             let record: Result<serde_json::Value, _> = serde_json::from_str(line);
-            record.is_ok_and(|record| record["round"].as_u64().is_some_and(|r| r <= rounds))
+            let early =
+                record.is_ok_and(|record| record["round"].as_u64().is_some_and(|r| r <= rounds));
+            early && line.ends_with('\n')
         };
-        known.lines().filter(is_before).try_for_each(|line| writeln!(this.out, "{line}"))?;
-        this.out.flush()?;
-        Ok(this)
+        let kept: usize = known.split_inclusive('\n').take_while(is_before).map(str::len).sum();
+        let file = OpenOptions::new().append(true).create(true).open(path)?;
+        // Cut off rather than written again: whatever happens now, the rounds kept are there.
+        file.set_len(kept as u64)?;
+        Ok(Self { out: BufWriter::new(file) })
     }
 
     /// Adds the round that just ended.
