@@ -6,6 +6,7 @@
     benchmarks/cluster.py overhead   wall time over gRPC against in memory, 8 workers on large generated data
     benchmarks/cluster.py many       64 workers: does it finish, and how much memory does the server take
     benchmarks/cluster.py socket     the summary's bytes against the bytes that cross the sockets
+    benchmarks/cluster.py sizing     memory of server and workers, bytes and time of a round, over rows, features and k
     benchmarks/cluster.py recovery   kill -9 of a worker and of the server: time from the restart to the next round, and what was lost
 
 Needs target/release/ddiht (or --binary), and for real data sets the directory named by DDIHT_DATA. Standard library only.
@@ -18,8 +19,13 @@ SETS = {
     "imdb": ["imdb_bow_train.svm.xz", "--positive", ">=7", "--normalize", "l2"],
     "ng20": ["ng20_bin_bigram_train.svm.xz"],
 }
-JOB = ["-k", "1000", "--lambda", "1e-4", "--no-intercept", "--quiet"]
+JOB = ["--lambda", "1e-4", "--no-intercept", "--quiet"]
 WORK = tempfile.mkdtemp(prefix="ddiht-cluster-")
+
+
+def job(more):
+    """The options of a run: k is 1000 unless `more` says otherwise."""
+    return [*([] if "-k" in more else ["-k", "1000"]), *JOB, *map(str, more)]
 
 
 def options(name):
@@ -28,7 +34,7 @@ def options(name):
 
 
 def train(data, *more):
-    out = subprocess.run([BINARY, "train", data, *JOB, *map(str, more), "--json"], capture_output=True, text=True, check=True)
+    out = subprocess.run([BINARY, "train", data, *job(more), "--json"], capture_output=True, text=True, check=True)
     return json.loads(out.stdout)
 
 
@@ -41,27 +47,22 @@ def free_port():
 class Cluster:
     """A server and workers; `via` maps the server's port to the one that workers use."""
 
-    def __init__(self, data, workers, more, slow=None, via=None):
+    def __init__(self, data, workers, more, slow=None, via=None, threads=None):
         port = free_port()
         self.history = os.path.join(WORK, "history.jsonl")
         self.server = subprocess.Popen(
-            [BINARY, "server", "--listen", f"127.0.0.1:{port}", "--workers", str(workers), "--data", data, *JOB, *map(str, more),
+            [BINARY, "server", "--listen", f"127.0.0.1:{port}", "--workers", str(workers), "--data", data, *job(more),
              "--json", "--history", self.history], stdout=subprocess.PIPE, text=True)
         self.port = via(port) if via else port
         self.workers = [
             subprocess.Popen([BINARY, "worker", "--server", f"127.0.0.1:{self.port}", "--quiet",
-                              *(["--delay", slow] if slow and i == 0 else [])])
+                              *(["--delay", slow] if slow and i == 0 else []), *(["--threads", str(threads)] if threads else [])])
             for i in range(workers)]
         self.peak = 0
 
     def watch_memory(self):
         while self.server.poll() is None:
-            try:
-                for line in open(f"/proc/{self.server.pid}/status"):
-                    if line.startswith("VmHWM"):
-                        self.peak = max(self.peak, int(line.split()[1]) * 1024)
-            except OSError:
-                pass
+            self.peak = max(self.peak, peak_of(self.server.pid))
             time.sleep(0.05)
 
     def finish(self):
@@ -182,6 +183,47 @@ def socket_bytes():
               f"{(crossed - counted) / s['rounds'] / 8:.0f} bytes a message of framing, headers and heartbeats")
 
 
+def peak_of(pid):
+    try:
+        return max(int(line.split()[1]) * 1024 for line in open(f"/proc/{pid}/status") if line.startswith("VmHWM"))
+    except (OSError, ValueError):
+        return 0
+
+
+def sizing():
+    """Four workers, one thread each, on shards made beforehand."""
+    print("rows     features  k       entries    server MB  worker MB  up/round  down/round  ms/round  entries/s/worker")
+    for rows, features, k in ((50_000, 47_236, 1000), (200_000, 47_236, 1000), (800_000, 47_236, 1000),
+                              (200_000, 47_236, 100), (200_000, 47_236, 10_000), (200_000, 1_000_000, 1000)):
+        data, shards = os.path.join(WORK, "sizing.svm"), os.path.join(WORK, f"shards-{rows}-{features}")
+        if not os.path.exists(shards):
+            subprocess.run([BINARY, "synth", "text", "-o", data, "--rows", str(rows), "--features", str(features)], check=True,
+                           stderr=subprocess.DEVNULL)
+            subprocess.run([BINARY, "shard", data, "-n", "4", "-o", shards], check=True, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL)
+            os.remove(data)
+        c = Cluster(shards, 4, ["-k", k, "--gap", 0, "--rounds", 60], threads=1)
+        peaks = [0] * 4
+        watching = True
+
+        def watch():
+            while watching:
+                peaks[:] = [max(old, peak_of(w.pid)) for old, w in zip(peaks, c.workers)]
+                time.sleep(0.05)
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        s, history = c.finish()
+        watching = False
+        watcher.join()
+        up, down = (s["bytes"][w] / s["rounds"] / 4 for w in ("up", "down"))
+        dual = statistics.median(b["seconds"] - a["seconds"] for a, b in zip(history, history[1:]) if a["step"] == b["step"] == "dual")
+        work = statistics.median(max(r["worker_seconds"]) for r in history if r["step"] == "dual")
+        entries = sum(os.path.getsize(os.path.join(shards, f)) for f in os.listdir(shards)) // 8 - 2 * rows
+        print(f"{rows:7}  {features:8}  {k:6}  {entries:9}  {c.peak / 1e6:9.0f}  {max(peaks) / 1e6:9.0f}  {up:8.0f}  {down:10.0f}  "
+              f"{1000 * dual:8.1f}  {entries / 4 / work:16.2e}", flush=True)
+
+
 def lines_of(path):
     """The whole lines of a history that may be growing."""
     text = open(path).read() if os.path.exists(path) else ""
@@ -203,7 +245,7 @@ class Mortal:
         address = f"127.0.0.1:{free_port()}"
         directory = tempfile.mkdtemp(dir=WORK)
         self.history = os.path.join(directory, "history.jsonl")
-        serve = ["server", "--listen", address, "--workers", str(workers), "--data", data, *JOB, *map(str, more), "--json",
+        serve = ["server", "--listen", address, "--workers", str(workers), "--data", data, *job(more), "--json",
                  "--history", self.history, "--heartbeat-timeout", f"{self.HEARTBEAT:g}s",
                  "--checkpoint", os.path.join(directory, "checkpoint"), "--checkpoint-every", f"{self.EVERY:g}s"]
         work = ["worker", "--server", address, "--quiet", "--state"]
@@ -261,7 +303,7 @@ def recovery():
     print(f"exit codes {codes}; P {s['objective']:.6f} against {calm['objective']:.6f} undisturbed, bound {s['dual_bound']:.6f}")
 
 
-PARTS = {"quality": quality, "straggler": straggler, "overhead": overhead, "many": many, "socket": socket_bytes, "recovery": recovery}
+PARTS = {"quality": quality, "straggler": straggler, "overhead": overhead, "many": many, "socket": socket_bytes, "recovery": recovery, "sizing": sizing}
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("part", choices=PARTS)
 parser.add_argument("--binary", default="target/release/ddiht")
