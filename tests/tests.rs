@@ -21,3 +21,4 @@ mod regression;
 mod security;
 mod stopping;
 mod util;
+mod weights;

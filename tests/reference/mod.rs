@@ -11,7 +11,7 @@ use std::{
 };
 
 use ddiht_core::{
-    data::{self, CsrMatrix, LabelMap, Normalize, ReadOptions},
+    data::{self, ClassWeight, CsrMatrix, LabelMap, Normalize, ReadOptions},
     enrol::Preparation,
 };
 
@@ -42,8 +42,9 @@ impl Data {
             normalize: if l2 { Normalize::L2 } else { Normalize::None },
         };
         let counts = preparation.describe(&raw).labels;
-        let map =
-            preparation.classes.then(|| LabelMap::fix(&counts, preparation.positive.as_ref()));
+        let map = preparation
+            .classes
+            .then(|| LabelMap::fix(&counts, preparation.positive.as_ref(), ClassWeight::Equal));
         let rows = preparation.rows(raw, map.transpose().unwrap().as_ref()).unwrap();
         Self { x: rows.x, y: rows.y }
     }

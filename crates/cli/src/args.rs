@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ddiht_core::{
-    data::{LabelRule, Normalize},
+    data::{ClassWeight, LabelRule, Normalize},
     loss::LOSS_NAMES,
 };
 
@@ -109,6 +109,10 @@ pub(crate) struct JobArgs {
     /// Labels of the positive class, as '>=7', '<=10' or '3,5,9'
     #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
     pub(crate) positive: Option<LabelRule>,
+
+    /// How much rows of the classes +1 and -1 count: balanced (both classes alike), or as 5:1
+    #[arg(long, value_name = "POS:NEG|balanced")]
+    pub(crate) class_weight: Option<ClassWeight>,
 
     /// Feature numbers of text data start at 0
     #[arg(long)]

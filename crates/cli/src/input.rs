@@ -73,5 +73,7 @@ pub(crate) fn read_for(model: &Model, paths: &[PathBuf], labels: Labels) -> Resu
         apply_labels(&mut raw.labels, &map, model.positive.as_ref())?;
     }
     model.normalize.apply(&mut raw.x);
-    Ok(Rows { x: raw.x, y: raw.labels, weights: None })
+    let map = model.label_map().filter(|_| labels == Labels::Needed);
+    let weights = map.and_then(|map| map.row_weights(&raw.labels));
+    Ok(Rows { x: raw.x, y: raw.labels, weights })
 }

@@ -72,6 +72,7 @@ pub(crate) fn config(args: &JobArgs, workers: usize) -> Result<ValidConfig, Fail
         intercept: !args.no_intercept,
         normalize: args.normalize,
         positive: args.positive.clone(),
+        class_weight: args.class_weight.unwrap_or_default(),
         zero_based: args.zero_based,
     };
     Ok(config.check()?)

@@ -111,6 +111,7 @@ impl Checkpoint {
             && (1..=LARGEST_DIMENSION).contains(&job.cols)
             && *job == config.job(job.total_rows, job.cols, job.entries)
             && labels.is_some() == job.loss.is_classification()
+            && labels.is_none_or(|map| map.weights.iter().all(|&w| w > 0.0 && w.is_finite()))
             && self.elapsed <= LONGEST_TIME
             && [up, down, certificate].iter().all(|&bytes| bytes <= MOST_TRAFFIC)
     }
@@ -125,7 +126,7 @@ mod tests {
     fn what_the_file_says_of_the_run_must_belong_to_the_request() {
         let config = Config { workers: 2, ..Config::new(3) }.check().unwrap();
         let job = config.job(10, 5, 20);
-        let labels = Some(crate::data::LabelMap { negative: -1.0, positive: 1.0 });
+        let labels = Some(crate::data::LabelMap::new(-1.0, 1.0));
         let checkpoint = Checkpoint {
             request: config.identity(),
             launch: Launch { job, labels, zero_based: false },

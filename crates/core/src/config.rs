@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     coordinator::{Combine, Coordinator, Limits, Method, Pace},
-    data::{LabelRule, Normalize},
+    data::{ClassWeight, LabelRule, Normalize},
     loss::LossKind,
     round::Job,
     solver::{SdihtSettings, StepRule},
@@ -91,6 +91,8 @@ pub struct Config {
     pub normalize: Normalize,
     /// Which labels are the positive class.
     pub positive: Option<LabelRule>,
+    /// How much the rows of either class count.
+    pub class_weight: ClassWeight,
     /// Whether text numbers its features from 0.
     pub zero_based: bool,
 }
@@ -116,6 +118,7 @@ impl Config {
             intercept: true,
             normalize: Normalize::None,
             positive: None,
+            class_weight: ClassWeight::Equal,
             zero_based: false,
         }
     }
@@ -159,6 +162,9 @@ impl Config {
         }
         if self.positive.is_some() && !self.loss.is_classification() {
             return Err(ConfigError::PositiveForRegression);
+        }
+        if self.class_weight != ClassWeight::Equal && !self.loss.is_classification() {
+            return Err(ConfigError::ClassWeightForRegression);
         }
         Ok(ValidConfig(self))
     }
@@ -247,7 +253,7 @@ impl ValidConfig {
     /// not: a run may go on for longer than was first meant.
     pub fn identity(&self) -> Vec<(String, String)> {
         let c = &self.0;
-        let pairs: [(&str, &dyn std::fmt::Debug); 17] = [
+        let pairs: [(&str, &dyn std::fmt::Debug); 18] = [
             ("-k", &c.k),
             ("--loss", &c.loss),
             ("the ridge", &c.ridge),
@@ -264,6 +270,7 @@ impl ValidConfig {
             ("the intercept", &c.intercept),
             ("--normalize", &c.normalize),
             ("--positive", &c.positive),
+            ("--class-weight", &c.class_weight),
             ("--zero-based", &c.zero_based),
         ];
         pairs.iter().map(|(name, value)| ((*name).to_owned(), format!("{value:?}"))).collect()
@@ -336,6 +343,9 @@ pub enum ConfigError {
     /// `--positive` with a regression loss.
     #[error("--positive makes a classification task, but --loss squared is regression")]
     PositiveForRegression,
+    /// `--class-weight` with a regression loss.
+    #[error("--class-weight needs classes, but --loss squared is regression")]
+    ClassWeightForRegression,
 }
 
 #[cfg(test)]

@@ -108,7 +108,8 @@ impl Preparation {
             apply_labels(&mut y, map, self.positive.as_ref())?;
         }
         self.normalize.apply(&mut x);
-        Ok(Rows { x, y, weights: None })
+        let weights = labels.and_then(|map| map.row_weights(&y));
+        Ok(Rows { x, y, weights })
     }
 }
 
@@ -126,7 +127,8 @@ impl Launch {
         }
         let rule = config.get().positive.as_ref();
         let classes = config.get().loss.is_classification();
-        let labels = classes.then(|| LabelMap::fix(&counts, rule)).transpose()?;
+        let weight = config.get().class_weight;
+        let labels = classes.then(|| LabelMap::fix(&counts, rule, weight)).transpose()?;
         let cols = facts.iter().map(|part| part.cols).max().unwrap_or(1);
         let entries: u64 = facts.iter().map(|part| part.entries).sum();
         let job = config.job(rows as usize, cols as usize, entries as usize);
@@ -138,11 +140,18 @@ impl Launch {
         let Job { total_rows, cols, entries, .. } = self.job;
         let features = cols - 1;
         let mut said = vec![format!("{total_rows} rows, {features} features, {entries} entries")];
-        if let Some(LabelMap { negative, positive }) = self.labels
+        if let Some(LabelMap { negative, positive, .. }) = self.labels
             && (negative, positive) != (-1.0, 1.0)
         {
             said.push(format!(
                 "label {negative} is the class -1 and label {positive} the class +1"
+            ));
+        }
+        if let Some(LabelMap { weights: [negative, positive], .. }) = self.labels
+            && negative != positive
+        {
+            said.push(format!(
+                "a row of the class -1 counts {negative:.6}, one of the class +1 {positive:.6}"
             ));
         }
         if k > features {

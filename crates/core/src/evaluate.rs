@@ -56,12 +56,12 @@ impl Answers {
         loss: LossKind,
         design: &Design,
         y: &[f64],
-        weights: Option<&[f32]>,
+        weights: Option<&[f64]>,
         w: &[f64],
     ) {
         let scores = design.scores(w);
         for (i, (&z, &y)) in scores.iter().zip(y).enumerate() {
-            let c = weights.map_or(1.0, |c| f64::from(c[i]));
+            let c = weights.map_or(1.0, |c| c[i]);
             self.loss_sum += c * loss.value(z, y);
         }
         self.scores.extend_from_slice(&scores);

@@ -99,7 +99,7 @@ impl Model {
             labels: outcome.labels.map(|map| [map.negative, map.positive]),
             positive: settings.positive.clone(),
             normalize: settings.normalize,
-            class_weight: [1.0, 1.0],
+            class_weight: outcome.labels.map_or([1.0, 1.0], |map| map.weights),
             zero_based: outcome.zero_based,
             intercept: settings.intercept.then_some(constant),
             indices,
@@ -118,7 +118,8 @@ impl Model {
 
     /// The classes, for a classification model.
     pub fn label_map(&self) -> Option<LabelMap> {
-        self.labels.map(|[negative, positive]| LabelMap { negative, positive })
+        let weights = self.class_weight;
+        self.labels.map(|[negative, positive]| LabelMap { negative, positive, weights })
     }
 
     /// Feature numbers as in the input file, with their weights.

@@ -5,7 +5,7 @@ fn sample() -> Model {
     let config = Config { positive: Some(">=7".parse().unwrap()), ..Config::new(3) };
     let weights =
         Weights { indices: vec![0, 2, 5, 6], values: vec![0.1, 1.0 / 3.0, -2.5e-17, 0.0] };
-    let labels = Some(LabelMap { negative: -1.0, positive: 1.0 });
+    let labels = Some(LabelMap::new(-1.0, 1.0));
     let outcome = Outcome {
         objective: 0.5,
         dual_bound: Some(0.4),

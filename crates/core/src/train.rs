@@ -25,15 +25,15 @@ impl TrainingSet {
     pub fn prepare(config: &ValidConfig, raw: RawData) -> Result<Self, DataError> {
         let preparation = Preparation::of(config);
         let launch = Launch::new(config, &[preparation.describe(&raw)])?;
-        let Rows { x, y, .. } = preparation.rows(raw, launch.labels.as_ref())?;
+        let Rows { x, y, weights } = preparation.rows(raw, launch.labels.as_ref())?;
         let count = config.get().workers;
         let shards = if count == 1 {
-            vec![Rows { x, y, weights: None }]
+            vec![Rows { x, y, weights }]
         } else {
             let part = |p: usize| Rows {
                 x: x.select(|r| r % count == p),
-                y: y.iter().skip(p).step_by(count).copied().collect(),
-                weights: None,
+                y: every(&y, p, count),
+                weights: weights.as_ref().map(|all| every(all, p, count)),
             };
             (0..count).map(part).collect()
         };
@@ -44,6 +44,11 @@ impl TrainingSet {
     pub fn launch(&self) -> &Launch {
         &self.launch
     }
+}
+
+/// Every `count`-th of `all`, from number `first`.
+fn every(all: &[f64], first: usize, count: usize) -> Vec<f64> {
+    all.iter().skip(first).step_by(count).copied().collect()
 }
 
 /// What a run produced.

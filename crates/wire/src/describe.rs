@@ -7,7 +7,9 @@ use ddiht_core::{
 
 use crate::{
     bounds::{MAX_COLS, MAX_ENTRIES, MAX_LABELS, MAX_ROWS},
-    check::{MAX_TEXT, ascending, at_most, cut, finite, present, ranged, same_length, sentence},
+    check::{
+        self, MAX_TEXT, ascending, at_most, cut, finite, present, ranged, same_length, sentence,
+    },
     error::WireError,
     exchange::{Caller, Ending, decode_ending, encode_ending},
     job::{decode_job, encode_job},
@@ -154,8 +156,12 @@ fn decode_counts(message: &pb::LabelCounts, rows: u64) -> Result<LabelCounts, Wi
 }
 
 fn encode_launch(launch: &Launch) -> pb::Launch {
-    let labels =
-        launch.labels.map(|map| pb::LabelMap { negative: map.negative, positive: map.positive });
+    let labels = launch.labels.map(|map| pb::LabelMap {
+        negative: map.negative,
+        positive: map.positive,
+        negative_weight: map.weights[0],
+        positive_weight: map.weights[1],
+    });
     pb::Launch { job: Some(encode_job(&launch.job)), labels, zero_based: launch.zero_based }
 }
 
@@ -176,5 +182,9 @@ fn decode_map(message: &pb::LabelMap) -> Result<LabelMap, WireError> {
         let (field, other) = ("launch.labels.negative", "launch.labels.positive");
         return Err(WireError::Contradiction { field, other });
     }
-    Ok(LabelMap { negative, positive })
+    let weights = [
+        check::positive("launch.labels.negative_weight", message.negative_weight)?,
+        check::positive("launch.labels.positive_weight", message.positive_weight)?,
+    ];
+    Ok(LabelMap { negative, positive, weights })
 }

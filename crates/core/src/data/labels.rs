@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use wincode::{SchemaRead, SchemaWrite};
 
-use super::error::DataError;
+use super::{class_weight::ClassWeight, error::DataError};
 
 /// Distinct labels that are counted; a set with more is no classification task.
 const MAX_DISTINCT: usize = 64;
@@ -185,29 +185,40 @@ impl LabelCounts {
     }
 }
 
-/// The labels of the file that stand for -1 and +1.
+/// The labels of the file that stand for -1 and +1, and how much their rows count.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, SchemaRead, SchemaWrite)]
 pub struct LabelMap {
     /// What the file calls the negative class.
     pub negative: f64,
     /// What the file calls the positive class.
     pub positive: f64,
+    /// The weights of a row of the negative class and of one of the positive class.
+    pub weights: [f64; 2],
 }
 
 impl LabelMap {
+    /// A map of classes that count alike.
+    pub fn new(negative: f64, positive: f64) -> Self {
+        Self { negative, positive, weights: [1.0, 1.0] }
+    }
+
     /// The map of the whole training set, from its counts as `rule` leaves them: labels must be -1/+1, 0/1
     /// or 1/2, and both present.
-    pub fn fix(counts: &LabelCounts, rule: Option<&LabelRule>) -> Result<Self, DataError> {
+    pub fn fix(
+        counts: &LabelCounts,
+        rule: Option<&LabelRule>,
+        class_weight: ClassWeight,
+    ) -> Result<Self, DataError> {
         match counts.counts() {
             [] => Err(DataError::NoLabels),
             &[(label, rows)] => Err(match rule {
                 Some(rule) => DataError::OneSided { rule: rule.clone(), positive: label > 0.0 },
                 None => DataError::OneClass { label, rows },
             }),
-            &[(negative, _), (positive, _)]
+            &[(negative, below), (positive, above)]
                 if matches!((negative, positive), (-1.0, 1.0) | (0.0, 1.0) | (1.0, 2.0)) =>
             {
-                Ok(Self { negative, positive })
+                Ok(Self { negative, positive, weights: class_weight.weights(below, above) })
             }
             _ => Err(counts.not_binary()),
         }
@@ -230,6 +241,13 @@ impl LabelMap {
             };
         }
         Ok(())
+    }
+
+    /// The weights of rows with targets `y`, unless all are 1.
+    pub fn row_weights(&self, y: &[f64]) -> Option<Vec<f64>> {
+        let [negative, positive] = self.weights;
+        let weight = |&y: &f64| if y > 0.0 { positive } else { negative };
+        (self.weights != [1.0, 1.0]).then(|| y.iter().map(weight).collect())
     }
 }
 

@@ -11,7 +11,7 @@ fn map_labels(labels: &mut [f64], rule: Option<&LabelRule>) -> Result<LabelMap, 
         Preparation { zero_based: false, classes: true, positive, normalize: Normalize::None };
     let raw = RawData { labels: labels.to_vec(), ..RawData::default() };
     let counts = preparation.describe(&raw).labels;
-    let map = LabelMap::fix(&counts, rule)?;
+    let map = LabelMap::fix(&counts, rule, ClassWeight::Equal)?;
     apply_labels(labels, &map, rule)?;
     Ok(map)
 }
@@ -69,7 +69,7 @@ fn usual_pairs_are_mapped() {
     for (negative, positive) in [(-1.0, 1.0), (0.0, 1.0), (1.0, 2.0)] {
         let mut labels = [positive, negative, positive];
         let map = map_labels(&mut labels, None).unwrap();
-        assert_eq!(map, LabelMap { negative, positive });
+        assert_eq!(map, LabelMap::new(negative, positive));
         assert_eq!(labels, [1.0, -1.0, 1.0]);
     }
     let mut zeros = [-0.0, 1.0, 0.0];
@@ -104,7 +104,7 @@ fn other_labels_are_named() {
 fn a_rule_takes_any_labels() {
     let mut labels: Vec<f64> = (0..1000).map(f64::from).collect();
     let map = map_labels(&mut labels, Some(&rule("<500"))).unwrap();
-    assert_eq!(map, LabelMap { negative: -1.0, positive: 1.0 });
+    assert_eq!(map, LabelMap::new(-1.0, 1.0));
     assert_eq!(labels.iter().sum::<f64>(), 0.0);
     let mut test = [3.0, 2000.0];
     apply_labels(&mut test, &map, Some(&rule("<500"))).unwrap();
@@ -129,7 +129,7 @@ fn counts_merge_over_shards() {
 
 #[test]
 fn unknown_labels_of_test_data_are_named() {
-    let map = LabelMap { negative: 0.0, positive: 1.0 };
+    let map = LabelMap::new(0.0, 1.0);
     let error = apply_labels(&mut [1.0, -1.0], &map, None).unwrap_err();
     assert_eq!(error.to_string(), "row 2: label -1 is unknown, the model knows 0 and 1");
     let json = serde_json::to_string(&map).unwrap();

@@ -3,6 +3,7 @@
 mod atomic;
 mod batch;
 pub mod binary;
+mod class_weight;
 mod csr;
 mod error;
 pub mod labels;
@@ -15,6 +16,7 @@ pub(crate) use atomic::write_atomically;
 pub use binary::{
     Shard, ShardInfo, ShardSummary, inspect_shard, read_shard, shard_path, write_shard,
 };
+pub use class_weight::{ClassWeight, ClassWeightError};
 pub use csr::{CsrMatrix, Row};
 pub use error::{DataError, ShardError};
 pub use labels::{LabelCounts, LabelMap, LabelRule, RuleError, apply_labels};

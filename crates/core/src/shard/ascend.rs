@@ -27,7 +27,7 @@ struct Pass<'a> {
     x: &'a CsrMatrix,
     intercept: bool,
     y: &'a [f64],
-    weights: Option<&'a [f32]>,
+    weights: Option<&'a [f64]>,
     /// `sigma' / (lambda N)`.
     step: f64,
 }
@@ -141,7 +141,7 @@ impl Pass<'_> {
                 z += v * cell.w;
                 norm += v * v * cell.theta;
             }
-            let c = self.weights.map_or(1.0, |c| f64::from(c[i]));
+            let c = self.weights.map_or(1.0, |c| c[i]);
             let curvature = self.step * norm * c;
             if !(z.is_finite() && curvature.is_finite()) {
                 // Values near the end of f32 can do that. This alpha stays where it is, in the domain.

@@ -32,7 +32,7 @@ pub struct Rows {
     /// Targets: -1 or +1, or real numbers for regression.
     pub y: Vec<f64>,
     /// Sample weights; all 1 when absent.
-    pub weights: Option<Vec<f32>>,
+    pub weights: Option<Vec<f64>>,
 }
 
 /// One shard and all it remembers between rounds.
@@ -43,7 +43,7 @@ pub struct Shard {
     design: Design,
     facts: ColumnFacts,
     y: Vec<f64>,
-    weights: Option<Vec<f32>>,
+    weights: Option<Vec<f64>>,
     beta: Vec<f64>,
     u: Vec<f64>,
     held: Vec<f64>,
@@ -114,11 +114,11 @@ impl Shard {
     /// The sample weight of row `i`.
     #[inline]
     pub(crate) fn weight(&self, i: usize) -> f64 {
-        self.weights.as_ref().map_or(1.0, |c| f64::from(c[i]))
+        self.weights.as_ref().map_or(1.0, |c| c[i])
     }
 
     /// The sample weights, unless all are 1.
-    pub(crate) fn sample_weights(&self) -> Option<&[f32]> {
+    pub(crate) fn sample_weights(&self) -> Option<&[f64]> {
         self.weights.as_deref()
     }
 

@@ -220,13 +220,17 @@ fn as_many_labels_are_told_apart_as_core_counts() {
 }
 
 fn verdict(change: Change<pb::Launch>) -> Result<Verdict, WireError> {
-    let labels = Some(LabelMap { negative: 0.0, positive: 1.0 });
+    let labels = Some(LabelMap::new(0.0, 1.0));
     let launch = Launch { job: job(), labels, zero_based: false };
     let mut reply = describe::encode_verdict(&Verdict::Launch(launch));
     if let Some(describe_reply::Verdict::Launch(launch)) = &mut reply.verdict {
         change(launch);
     }
     describe::decode_verdict(reply, &assignment(), &Description::Facts(facts()))
+}
+
+fn map_of(launch: &mut pb::Launch) -> &mut pb::LabelMap {
+    launch.labels.as_mut().unwrap()
 }
 
 fn job_of(launch: &mut pb::Launch) -> &mut pb::Job {
@@ -308,23 +312,19 @@ fn launches_that_contradict() {
             },
             "job.loss contradicts preparation.task",
         ),
-        (
-            |l| l.labels = Some(pb::LabelMap { negative: 1.0, positive: 1.0 }),
-            "launch.labels.negative",
-        ),
+        (|l| map_of(l).negative = 1.0, "launch.labels.negative"),
+        (|l| map_of(l).negative_weight = 0.0, "launch.labels.negative_weight"),
+        (|l| map_of(l).positive_weight = f64::INFINITY, "launch.labels.positive_weight"),
+        (|l| map_of(l).negative = f64::NAN, "launch.labels.negative"),
     ];
     for (change, words) in cases {
         assert_refused(verdict(change), Code::InvalidArgument, words);
     }
-    let wild = |l: &mut pb::Launch| {
-        l.labels = Some(pb::LabelMap { negative: f64::NAN, positive: 1.0 });
-    };
-    assert_refused(verdict(wild), Code::InvalidArgument, "launch.labels.negative");
 }
 
 #[test]
 fn verdicts_that_cannot_be() {
-    let labels = Some(LabelMap { negative: 0.0, positive: 1.0 });
+    let labels = Some(LabelMap::new(0.0, 1.0));
     let launch = Launch { job: job(), labels, zero_based: false };
     let reply = describe::encode_verdict(&Verdict::Launch(launch));
     let problem = Description::Problem("no".into());

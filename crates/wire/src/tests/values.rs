@@ -295,7 +295,7 @@ pub(super) fn launch() -> impl Strategy<Value = Launch> {
                 seed,
                 sdiht,
             };
-            let map = LabelMap { negative: 0.0, positive: 1.0 };
+            let map = LabelMap { negative: 0.0, positive: 1.0, weights: [0.5, 1.0 / 3.0] };
             Launch { job, labels: loss.is_classification().then_some(map), zero_based }
         },
     )

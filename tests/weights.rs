@@ -1,0 +1,88 @@
+//! Rows that count differently.
+
+use std::{fs, path::PathBuf};
+
+use crate::{
+    processes::Cluster,
+    util::{Place, ddiht, fails, json, number, read_json},
+};
+
+/// Data with one positive row for two negative ones, and the same with every positive row twice.
+fn lopsided(place: &Place) -> (PathBuf, PathBuf) {
+    let text = fs::read_to_string(place.synth("all.svm", 600, 60)).unwrap();
+    let of = |sign: char| text.lines().filter(move |line| line.starts_with(sign));
+    let rows: Vec<&str> = of('-').take(200).chain(of('+').take(100)).collect();
+    assert_eq!(rows.len(), 300);
+    let twice = rows.iter().chain(&rows[200..]).map(|row| format!("{row}\n")).collect::<String>();
+    let once = rows.iter().map(|row| format!("{row}\n")).collect::<String>();
+    (place.write("once.svm", &once), place.write("twice.svm", &twice))
+}
+
+fn close(a: f64, b: f64, to: f64) {
+    assert!((a - b).abs() <= to * a.abs(), "{a} and {b}");
+}
+
+#[test]
+fn balanced_classes_are_rows_written_twice() {
+    let place = Place::new();
+    let (once, twice) = lopsided(&place);
+    for (loss, k) in
+        [("squared-hinge", "60"), ("logistic", "60"), ("hinge", "60"), ("logistic", "7")]
+    {
+        let train = |data: &PathBuf, more: &[&str]| {
+            let mut call = ddiht();
+            call.arg("train").arg(data).args(["-k", k, "--loss", loss, "--lambda", "1e-2"]);
+            json(call.args(["--gap", "1e-9", "--rounds", "3000", "--json", "--quiet"]).args(more))
+        };
+        let model = place.path(&format!("{loss}{k}.json"));
+        let path = model.to_str().unwrap();
+        let weighted = train(&once, &["--class-weight", "balanced", "--model", path]);
+        let doubled = train(&twice, &[]);
+        close(number(&weighted, "objective"), number(&doubled, "objective"), 1e-8);
+        assert!(number(&weighted, "dual_bound") <= number(&doubled, "objective"));
+        assert_eq!(read_json(&model)["class_weight"], serde_json::json!([0.75, 1.5]));
+        // The model's own objective on its own data, and what it would be on the other.
+        let eval = |data: &PathBuf| json(ddiht().arg("eval").arg(&model).arg(data).arg("--json"));
+        close(number(&eval(&once), "objective"), number(&weighted, "objective"), 1e-9);
+    }
+}
+
+#[test]
+fn weights_of_classes_are_those_given() {
+    let place = Place::new();
+    let (once, _) = lopsided(&place);
+    let (mut given, path) = place.train(&once, 60, "given.json");
+    let given = json(given.args(["--class-weight", "1.5:0.75"]));
+    let (mut balanced, same) = place.train(&once, 60, "balanced.json");
+    let balanced = json(balanced.args(["--class-weight", "balanced"]));
+    assert_eq!(given["objective"], balanced["objective"]);
+    assert_eq!(fs::read(path).unwrap(), fs::read(same).unwrap());
+}
+
+#[test]
+fn a_cluster_weighs_classes_of_the_whole() {
+    let place = Place::new();
+    let (once, _) = lopsided(&place);
+    // Shards of different balance: positive rows are at the end.
+    let options = ["-k", "10", "--lambda", "1e-2", "--class-weight", "balanced"];
+    let mut cluster = Cluster::start(&place, "weights", &once, 3, &options);
+    cluster.finish();
+    let (mut train, model) = place.train(&once, 10, "here.json");
+    json(train.args(["--workers", "3"]).args(&options[2..]));
+    assert_eq!(fs::read(&cluster.model).unwrap(), fs::read(model).unwrap());
+}
+
+#[test]
+fn weights_that_make_no_sense() {
+    let place = Place::new();
+    let (once, _) = lopsided(&place);
+    let train = |value: &str, more: &[&str]| {
+        let mut call = ddiht();
+        call.arg("train").arg(&once).args(["-k", "5", "--class-weight", value]).args(more);
+        fails(&mut call, 2)
+    };
+    for value in ["5", "0:1", "1:-1", "nan:1", "heavy"] {
+        assert!(train(value, &[]).contains("balanced"), "{value}");
+    }
+    assert!(train("balanced", &["--loss", "squared"]).contains("regression"));
+}
