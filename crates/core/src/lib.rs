@@ -9,7 +9,7 @@
 //! - [`switchboard`]: the coordinator for workers whose messages may be lost or repeated
 //! - [`checkpoint`], [`record`]: what a run keeps on disk for its own sake
 //! - [`local`]: both in one process; [`train`]: a whole run; [`config`], [`model`]: what goes in and out
-//! - [`evaluate`], [`measures`], [`metrics`], [`synth`]: measures, and data to measure on
+//! - [`evaluate`], [`measures`], [`metrics`], [`folds`], [`synth`]: measures, and data to measure on
 //!
 //! Derivations are numbered M1, M2, ... in `docs/math.md`, and comments refer to them by number.
 
@@ -20,6 +20,7 @@ pub mod data;
 pub mod design;
 pub mod enrol;
 pub mod evaluate;
+pub mod folds;
 pub mod local;
 pub mod loss;
 pub mod measures;

@@ -107,16 +107,64 @@ pub fn train(
     set: TrainingSet,
     host: &mut impl Host,
 ) -> Result<Trained, TrainError> {
-    let TrainingSet { launch, shards } = set;
-    let job = launch.job;
-    let number = shards.into_iter().enumerate();
-    let mut shards: Vec<Shard> = number.map(|(p, rows)| Shard::new(p, job, rows)).collect();
-    let mut coordinator = config.coordinator(job);
-    let stopped = local::run(&mut coordinator, &mut shards, host)?;
-    let mut trained = Trained::conclude(config, &launch, coordinator.into_tally(), stopped)?;
-    // All rows are at hand: the area under the curve need not be that of rounded scores.
-    trained.quality = answers(&job, &shards, &trained.model.columns()).quality(job.loss).ok();
-    Ok(trained)
+    Series::new(set).run(config, None, host)
+}
+
+/// Runs on the same rows that differ in k and lambda, each from where the one before ended.
+#[derive(Debug)]
+pub struct Series {
+    launch: Launch,
+    shards: Vec<Shard>,
+    /// The model of the last run, once there is one.
+    last: Option<Weights>,
+}
+
+impl Series {
+    /// No run yet.
+    pub fn new(set: TrainingSet) -> Self {
+        let TrainingSet { launch, shards } = set;
+        let number = shards.into_iter().enumerate();
+        let shards = number.map(|(p, rows)| Shard::new(p, launch.job, rows)).collect();
+        Self { launch, shards, last: None }
+    }
+
+    /// The facts of the rows.
+    pub fn launch(&self) -> &Launch {
+        &self.launch
+    }
+
+    /// The next run: the dual variables are those of the last one, and the search begins with its model; or, in the
+    /// first run, with `init` if there is one.
+    ///
+    /// # Errors
+    /// There is no model.
+    pub fn run(
+        &mut self,
+        config: &ValidConfig,
+        init: Option<&Weights>,
+        host: &mut impl Host,
+    ) -> Result<Trained, TrainError> {
+        let Job { total_rows, cols, entries, .. } = self.launch.job;
+        let job = config.job(total_rows, cols, entries);
+        let mut coordinator = config.coordinator(job);
+        // In a first run nothing is held yet, and the job is most often the one the shards were made for.
+        let mut parts = Vec::new();
+        if self.last.is_some() || job != self.launch.job {
+            parts = self.shards.iter_mut().map(|shard| shard.retask(job)).collect();
+            self.launch.job = job;
+        }
+        if let Some(model) = self.last.take().as_ref().or(init) {
+            coordinator.begin_from(&parts, model);
+        }
+        let stopped = local::run(&mut coordinator, &mut self.shards, host)?;
+        let mut trained =
+            Trained::conclude(config, &self.launch, coordinator.into_tally(), stopped)?;
+        let model = trained.model.columns();
+        // All rows are at hand: the area under the curve need not be that of rounded scores.
+        trained.quality = answers(&job, &self.shards, &model).quality(job.loss).ok();
+        self.last = Some(model);
+        Ok(trained)
+    }
 }
 
 fn answers(job: &Job, shards: &[Shard], model: &Weights) -> Answers {

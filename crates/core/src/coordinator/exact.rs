@@ -81,6 +81,8 @@ pub(super) struct Exact {
     /// The round from which the others have answered the last step of those heard first.
     settled: u64,
     phase: Phase,
+    /// A model known beforehand, from which the finish searches.
+    known: Option<Weights>,
     /// Why the dual phase ended, once it has.
     dual_ended: Option<Stopped>,
     finished_once: bool,
@@ -111,6 +113,7 @@ impl Exact {
             testified: 0,
             settled: 0,
             phase: Phase::Opening,
+            known: None,
             dual_ended: None,
             finished_once: false,
             empty_objective: f64::INFINITY,
@@ -213,6 +216,11 @@ impl Exact {
         self.testimony = None;
     }
 
+    /// The finish will search from `model`.
+    pub(super) fn search_from(&mut self, model: Weights) {
+        self.known = Some(model);
+    }
+
     /// The model that `shard` should have by now.
     pub(super) fn whole(&self, shard: usize, caution: f32) -> ModelDelta {
         let mirror = if self.together { 0 } else { shard };
@@ -242,6 +250,7 @@ impl Exact {
             && self.testified <= most
             && self.rhythm.fits(&fresh.rhythm)
             && is_model(&self.suggested, job.cols)
+            && self.known.as_ref().is_none_or(|model| is_model(model, job.cols))
             && self.dual.resume(fresh.dual)
     }
 
@@ -390,8 +399,10 @@ impl Exact {
         if self.score > self.empty_objective {
             model.values.fill(0.0);
         }
-        let wide = top_k(self.dual.held().u(), most);
-        let (finish, directive) = Finish::new(model, wide, tally);
+        let (finish, directive) = match self.known.take() {
+            Some(known) => Finish::near(known, model, tally),
+            None => Finish::new(model, top_k(self.dual.held().u(), most), tally),
+        };
         self.phase = Phase::Finishing(Box::new(finish));
         Next::All(directive)
     }

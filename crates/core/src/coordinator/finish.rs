@@ -66,6 +66,8 @@ pub(super) struct Finish {
     kicks: u64,
     /// Entries a search may visit.
     search_work: f64,
+    /// Whether there are kicks after the last start.
+    kicking: bool,
     /// Whether the last searches are under way, with corners less and less rounded.
     narrowing: bool,
 }
@@ -104,23 +106,37 @@ impl Finish {
 
     /// Begins with the model of the dual phase; `wide` is a larger support to be pruned.
     pub(super) fn new(model: Weights, wide: Vec<u32>, tally: &Tally) -> (Self, Directive) {
+        let constant = tally.job().intercept.then_some(0);
+        let zeros = |indices: Vec<u32>| Weights { values: vec![0.0; indices.len()], indices };
+        let empty = zeros(constant.into_iter().collect());
+        let wide = zeros(constant.into_iter().chain(wide).collect());
+        Self::from_starts(model, [empty, wide], true, tally)
+    }
+
+    /// Begins with `known`, the model of a problem nearby, whose search has seen what kicks can do; that of the dual
+    /// phase comes second.
+    pub(super) fn near(known: Weights, model: Weights, tally: &Tally) -> (Self, Directive) {
+        Self::from_starts(known, [model], false, tally)
+    }
+
+    fn from_starts<const N: usize>(
+        first: Weights,
+        others: [Weights; N],
+        kicking: bool,
+        tally: &Tally,
+    ) -> (Self, Directive) {
         let job = tally.job();
-        let size = job.k / 4;
         let width = width::initial(job.loss);
-        let zeros = |indices: Vec<u32>| Start {
-            model: Weights { values: vec![0.0; indices.len()], indices },
-            size,
+        let start = |model: Weights| Start {
+            model,
+            size: job.k / 4,
             banned: Vec::new(),
             width,
             may_widen: true,
         };
-        let constant = job.intercept.then_some(0);
-        let empty = zeros(constant.into_iter().collect());
-        let wide = zeros(constant.into_iter().chain(wide).collect());
-        let first = Start { model, size, banned: Vec::new(), width, may_widen: true };
-        let (search, ask) = Exchange::new(first, tally);
+        let (search, ask) = Exchange::new(start(first), tally);
         let this = Self {
-            starts: VecDeque::from([empty, wide]),
+            starts: others.map(start).into(),
             stage: Stage::Searching(Box::new(search)),
             best: None,
             curvature: Vec::new(),
@@ -131,6 +147,7 @@ impl Finish {
             failed_kicks: 0,
             kicks: 0,
             search_work: SEARCH_WORK,
+            kicking,
             narrowing: false,
         };
         (this, ask)
@@ -207,6 +224,8 @@ impl Finish {
         } else if let Some(start) = self.starts.pop_front() {
             self.failed_kicks = 0;
             Some(start)
+        } else if !self.kicking {
+            None
         } else {
             self.kicks += 1;
             kick(tally.job(), &best.model, self.kicks)

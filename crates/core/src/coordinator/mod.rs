@@ -30,7 +30,7 @@ use wincode::{SchemaRead, SchemaWrite};
 
 use crate::{
     measures::Measures,
-    round::{Directive, Job, Probe, Reply, RoundKind, Sparse},
+    round::{Directive, Job, Probe, Reply, RoundKind, Sparse, Weights},
 };
 
 use averaging::Averaging;
@@ -216,6 +216,15 @@ impl Coordinator {
         };
         this.proceed(first);
         this
+    }
+
+    /// Goes on from an earlier run: `parts` are what the shards hold of `u` already, if they do, and the search of the
+    /// finish begins with `model`. To be called before anything else.
+    pub fn begin_from(&mut self, parts: &[Sparse<f32>], model: &Weights) {
+        if let Running::Exact(exact) = &mut self.method {
+            parts.iter().enumerate().for_each(|(shard, part)| exact.restate(shard, part));
+            exact.search_from(model.clone());
+        }
     }
 
     /// The books.

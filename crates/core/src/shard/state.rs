@@ -78,6 +78,22 @@ impl Shard {
         self.beta.fill(0.0);
         self.u.fill(0.0);
         self.held.fill(0.0);
+        self.forget_model();
+    }
+
+    /// Goes on with another job on the same rows, from the dual variables it has: they are in the domain of the loss
+    /// whatever k and lambda are. Returns all of `u`, as it counts from now on as sent.
+    pub fn retask(&mut self, job: Job) -> Sparse<f32> {
+        debug_assert_eq!(
+            (job.loss, job.cols, job.total_rows),
+            (self.job.loss, self.job.cols, self.job.total_rows)
+        );
+        self.job = job;
+        self.forget_model();
+        self.restate()
+    }
+
+    fn forget_model(&mut self) {
         self.model.fill(0.0);
         self.theta.fill(0);
         self.active.clear();

@@ -298,7 +298,7 @@ fn jobs() {
 
 #[test]
 fn launches_that_contradict() {
-    let cases: [(Change<pb::Launch>, &str); 8] = [
+    let cases: [(Change<pb::Launch>, &str); 11] = [
         (|l| job_of(l).shards = 4, "job.shards contradicts assignment.shards"),
         (|l| job_of(l).cols = 49, "job.cols contradicts facts.cols"),
         (|l| job_of(l).total_rows = 299, "job.total_rows contradicts facts.rows"),
