@@ -12,6 +12,7 @@ mod files;
 mod hostile;
 mod input;
 mod matrix;
+mod path;
 mod processes;
 mod promises;
 mod quality;

@@ -10,6 +10,8 @@ use ddiht_core::{
 
 use crate::{
     cluster::security::{ClientSecurity, ServerSecurity},
+    list::List,
+    path::PathArgs,
     plot::PlotArgs,
 };
 
@@ -25,6 +27,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Train(Box<TrainArgs>),
+    Path(Box<PathArgs>),
     Predict(PredictArgs),
     Eval(EvalArgs),
     Inspect(InspectArgs),
@@ -58,6 +61,10 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "M", default_value_t = 1)]
     pub(crate) workers: usize,
 
+    /// Begin the search with this model, of any k, on data with the same features
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) init: Option<PathBuf>,
+
     /// How the workers of this process are reached: in memory, or by gRPC over loopback
     #[arg(long, value_enum, default_value_t = TransportName::Memory)]
     pub(crate) transport: TransportName,
@@ -67,8 +74,8 @@ pub(crate) struct TrainArgs {
 #[derive(Debug, Args)]
 pub(crate) struct JobArgs {
     /// Most features the model may use
-    #[arg(short)]
-    pub(crate) k: usize,
+    #[arg(short, value_name = "K")]
+    pub(crate) k: List<usize>,
 
     /// Loss to minimise
     #[arg(long, value_name = "L", default_value = "squared-hinge", value_parser = LOSS_NAMES)]
@@ -80,7 +87,7 @@ pub(crate) struct JobArgs {
 
     /// Strength of the ridge (lambda/2)||w||^2 [default: 1e-4]
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
-    pub(crate) lambda: Option<f64>,
+    pub(crate) lambda: Option<List<f64>>,
 
     /// The same as LIBLINEAR's C: lambda = 1/(C N)
     #[arg(long = "C", value_name = "X", conflicts_with = "lambda", allow_negative_numbers = true)]

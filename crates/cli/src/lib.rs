@@ -9,7 +9,9 @@ mod failure;
 mod history;
 mod input;
 mod inspect;
+mod list;
 mod output;
+mod path;
 mod plan;
 mod plot;
 mod predict;
@@ -38,6 +40,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn run(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Train(args) => train::run(args),
+        Command::Path(args) => path::run(args),
         Command::Predict(args) => predict::run(args),
         Command::Eval(args) => evaluation::run(args),
         Command::Inspect(args) => inspect::run(args),

@@ -39,11 +39,36 @@ enum BadOption {
 
 /// The request of a training run with this many workers.
 pub(crate) fn config(args: &JobArgs, workers: usize) -> Result<ValidConfig, Failure> {
+    let lambda = args.lambda.as_ref().map(|list| list.only("--lambda")).transpose()?;
+    config_of(args, workers, args.k.only("-k")?, lambda)
+}
+
+/// The requests of a path: from the largest lambda to the smallest, and from the smallest k to the largest.
+pub(crate) fn configs(args: &JobArgs, workers: usize) -> Result<Vec<ValidConfig>, Failure> {
+    let mut ks = args.k.values().to_vec();
+    ks.sort_unstable();
+    ks.dedup();
+    let mut lambdas: Vec<Option<f64>> = match &args.lambda {
+        Some(list) => list.values().iter().copied().map(Some).collect(),
+        None => vec![None],
+    };
+    lambdas.sort_by(|a, b| b.partial_cmp(a).unwrap_or(std::cmp::Ordering::Equal));
+    lambdas.dedup();
+    let pairs = lambdas.iter().flat_map(|&lambda| ks.iter().map(move |&k| (k, lambda)));
+    pairs.map(|(k, lambda)| config_of(args, workers, k, lambda)).collect()
+}
+
+fn config_of(
+    args: &JobArgs,
+    workers: usize,
+    k: usize,
+    lambda: Option<f64>,
+) -> Result<ValidConfig, Failure> {
     let time = args.time.as_deref().map(|text| time("--time", text)).transpose()?;
     let config = Config {
-        k: args.k,
+        k,
         loss: LossKind::from_name(&args.loss, args.gamma).map_err(Failure::input)?,
-        ridge: match (args.lambda, args.c) {
+        ridge: match (lambda, args.c) {
             (_, Some(c)) => Ridge::C(c),
             (lambda, None) => Ridge::Lambda(lambda.unwrap_or(1e-4)),
         },

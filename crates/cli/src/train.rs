@@ -1,12 +1,15 @@
 //! `ddiht train`.
 
-use std::time::Instant;
+use std::{path::Path, time::Instant};
 
 use ddiht_core::{
+    config::Algorithm,
+    coordinator::Search,
     data::{self, RawData, ReadOptions},
     evaluate::Answers,
     model::Model,
-    train::{Trained, TrainingSet, train},
+    round::Weights,
+    train::{Series, Trained, TrainingSet},
 };
 
 use crate::{
@@ -27,22 +30,50 @@ struct HistoryError {
     source: std::io::Error,
 }
 
+#[derive(Debug, thiserror::Error)]
+enum InitError {
+    #[error("--init {path}: the model has feature {last}, the data have only {features}")]
+    Wide { path: String, last: u32, features: usize },
+    #[error("--init goes with --algorithm exact and --transport memory")]
+    Elsewhere,
+}
+
 /// Trains as `args` say.
 pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
     let run = Run::begin(&args.job)?;
     let config = plan::config(&args.job, args.workers)?;
+    let exact = config.get().algorithm == Algorithm::Exact;
+    if args.init.is_some() && !(exact && args.transport == TransportName::Memory) {
+        return Err(Failure::input(InitError::Elsewhere));
+    }
     plan::use_threads(args.job.threads)?;
     let raw = load(args)?;
     if args.transport == TransportName::Grpc {
         return cluster::loopback::run(&run, config, raw);
     }
     let set = TrainingSet::prepare(&config, raw)?;
-    for remark in set.launch().remarks(args.job.k) {
+    for remark in set.launch().remarks(config.get().k) {
         tracing::info!("{remark}");
     }
+    let mut series = Series::new(set);
+    if let Some(path) = &args.init {
+        series.begin_with(known_weights(path, series.launch().job.cols)?);
+    }
     let mut console = run.console()?;
-    let trained = train(&config, set, &mut console);
+    let trained = series.run(&config, Search::Whole, &mut console);
     run.conclude(&trained?, console)
+}
+
+/// The weights of a model to begin with, by column; the data have `cols` columns.
+fn known_weights(path: &Path, cols: usize) -> Result<Weights, Failure> {
+    let weights = Model::load(path)?.columns();
+    match weights.indices.last() {
+        Some(&last) if last as usize >= cols => {
+            let path = path.display().to_string();
+            Err(Failure::input(InitError::Wide { path, last, features: cols - 1 }))
+        }
+        _ => Ok(weights),
+    }
 }
 
 /// A run of the program: where its results go, and when it began.

@@ -2,7 +2,7 @@
 
 use crate::{
     config::ValidConfig,
-    coordinator::{CoordinatorError, Stopped, Tally},
+    coordinator::{CoordinatorError, Search, Stopped, Tally},
     data::{DataError, RawData},
     enrol::{Launch, Preparation},
     evaluate::{Answers, Quality},
@@ -107,7 +107,7 @@ pub fn train(
     set: TrainingSet,
     host: &mut impl Host,
 ) -> Result<Trained, TrainError> {
-    Series::new(set).run(config, None, host)
+    Series::new(set).run(config, Search::Whole, host)
 }
 
 /// Runs on the same rows that differ in k and lambda, each from where the one before ended.
@@ -133,15 +133,19 @@ impl Series {
         &self.launch
     }
 
-    /// The next run: the dual variables are those of the last one, and the search begins with its model; or, in the
-    /// first run, with `init` if there is one.
+    /// The search of the first run begins with `model`.
+    pub fn begin_with(&mut self, model: Weights) {
+        self.last = Some(model);
+    }
+
+    /// The next run: the dual variables are those of the last one, and the search begins with its model.
     ///
     /// # Errors
     /// There is no model.
     pub fn run(
         &mut self,
         config: &ValidConfig,
-        init: Option<&Weights>,
+        search: Search,
         host: &mut impl Host,
     ) -> Result<Trained, TrainError> {
         let Job { total_rows, cols, entries, .. } = self.launch.job;
@@ -153,8 +157,8 @@ impl Series {
             parts = self.shards.iter_mut().map(|shard| shard.retask(job)).collect();
             self.launch.job = job;
         }
-        if let Some(model) = self.last.take().as_ref().or(init) {
-            coordinator.begin_from(&parts, model);
+        if let Some(model) = self.last.take() {
+            coordinator.begin_from(&parts, &model, search);
         }
         let stopped = local::run(&mut coordinator, &mut self.shards, host)?;
         let mut trained =

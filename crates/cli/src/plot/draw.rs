@@ -22,7 +22,7 @@ const DESIGN: (f64, f64) = (1200.0, 840.0);
 const FAMILY: &str = "Helvetica Neue, Helvetica, Arial, sans-serif";
 
 /// The palette of Okabe and Ito without its yellow: told apart by the colour-blind, and in print.
-const COLOURS: [RGBColor; 7] = [
+pub(super) const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
@@ -33,7 +33,7 @@ const COLOURS: [RGBColor; 7] = [
 ];
 pub(super) const INK: RGBColor = RGBColor(25, 25, 25);
 pub(super) const FAINT: RGBColor = RGBColor(80, 80, 80);
-const KEY: RGBColor = RGBColor(135, 135, 135);
+pub(super) const KEY: RGBColor = RGBColor(135, 135, 135);
 pub(super) const GRID: RGBColor = RGBColor(229, 229, 229);
 
 /// Text sizes, and the room a character takes on average.
@@ -66,24 +66,7 @@ pub(super) struct Picture<'a> {
 impl Picture<'_> {
     /// The picture as an SVG document.
     pub(super) fn svg(&self) -> Result<String, DrawError> {
-        let Size { width, height } = self.size;
-        let units = |pixels: u32| (f64::from(pixels) * UNITS) as u32;
-        let mut body = String::new();
-        {
-            let backend = SVGBackend::with_string(&mut body, (units(width), units(height)));
-            let canvas = Canvas::new(backend.into_drawing_area(), self.size);
-            canvas.area.fill(&WHITE)?;
-            self.draw(&canvas)?;
-            canvas.area.present()?;
-        }
-        // The backend writes its size in units and leaves sharp joins, which make spikes.
-        let start = body.find('\n').map_or(0, |end| end + 1);
-        let (wide, high) = (units(width), units(height));
-        Ok(format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-             viewBox=\"0 0 {wide} {high}\" stroke-linejoin=\"round\">\n{}",
-            &body[start..]
-        ))
+        document(self.size, |canvas| self.draw(canvas))
     }
 
     fn draw(&self, canvas: &Canvas<'_>) -> Result<(), DrawError> {
@@ -226,26 +209,41 @@ impl Picture<'_> {
             entries.push(("objective, gap", KEY, Line::Solid));
             entries.push(("bound", KEY, Line::Dashed));
         }
-        let (mut x, mut y) = (*across.start(), top);
-        for (name, colour, line) in entries {
-            let width = SAMPLE + 8.0 + canvas.text_width(name, BODY) + 22.0;
-            if x + width > *across.end() && x > *across.start() {
-                (x, y) = (*across.start(), y + LEGEND_ROW);
-            }
-            canvas.line(&[(x, y), (x + SAMPLE, y)], colour, 2.6, line)?;
-            canvas.text(name, BODY, INK, (x + SAMPLE + 8.0, y), HPos::Left)?;
-            x += width;
-        }
-        Ok(y + LEGEND_ROW / 2.0)
+        canvas.legend(&entries, top, across)
     }
+}
+
+/// An SVG document with what `draw` puts on its canvas.
+pub(super) fn document(
+    size: Size,
+    draw: impl FnOnce(&Canvas<'_>) -> Result<(), DrawError>,
+) -> Result<String, DrawError> {
+    let Size { width, height } = size;
+    let units = |pixels: u32| (f64::from(pixels) * UNITS) as u32;
+    let mut body = String::new();
+    {
+        let backend = SVGBackend::with_string(&mut body, (units(width), units(height)));
+        let canvas = Canvas::new(backend.into_drawing_area(), size);
+        canvas.area.fill(&WHITE)?;
+        draw(&canvas)?;
+        canvas.area.present()?;
+    }
+    // The backend writes its size in units and leaves sharp joins, which make spikes.
+    let start = body.find('\n').map_or(0, |end| end + 1);
+    let (wide, high) = (units(width), units(height));
+    Ok(format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {wide} {high}\" stroke-linejoin=\"round\">\n{}",
+        &body[start..]
+    ))
 }
 
 /// Draws in lengths of the design, whatever the size of the picture.
 pub(super) struct Canvas<'a> {
     area: DrawingArea<SVGBackend<'a>, Shift>,
     scale: f64,
-    width: f64,
-    height: f64,
+    pub(super) width: f64,
+    pub(super) height: f64,
 }
 
 impl<'a> Canvas<'a> {
@@ -260,8 +258,28 @@ impl<'a> Canvas<'a> {
         ((x * self.scale).round() as i32, (y * self.scale).round() as i32)
     }
 
-    fn text_width(&self, text: &str, size: f64) -> f64 {
+    pub(super) fn text_width(&self, text: &str, size: f64) -> f64 {
         text.chars().count() as f64 * CHARACTER * size
+    }
+
+    /// Names with samples of their lines, in rows from `top`; returns where they end.
+    pub(super) fn legend(
+        &self,
+        entries: &[(&str, RGBColor, Line)],
+        top: f64,
+        across: RangeInclusive<f64>,
+    ) -> Result<f64, DrawError> {
+        let (mut x, mut y) = (*across.start(), top);
+        for &(name, colour, line) in entries {
+            let width = SAMPLE + 8.0 + self.text_width(name, BODY) + 22.0;
+            if x + width > *across.end() && x > *across.start() {
+                (x, y) = (*across.start(), y + LEGEND_ROW);
+            }
+            self.line(&[(x, y), (x + SAMPLE, y)], colour, 2.6, line)?;
+            self.text(name, BODY, INK, (x + SAMPLE + 8.0, y), HPos::Left)?;
+            x += width;
+        }
+        Ok(y + LEGEND_ROW / 2.0)
     }
 
     /// Text beside or around `at`, centred on its height.

@@ -4,6 +4,7 @@ mod axis;
 mod draw;
 mod history;
 mod panel;
+mod path;
 mod raster;
 
 use std::fs;
@@ -15,6 +16,7 @@ use clap::{Args, ValueEnum};
 use thiserror::Error;
 
 use history::History;
+pub(crate) use path::{Place, Strand, check_name as check_path_name, write_path};
 
 /// Draw objective, bound and gap of one or more runs
 ///
@@ -107,15 +109,21 @@ pub(crate) fn run(args: &PlotArgs) -> Result<(), PlotError> {
         title: args.title.as_deref(),
         size: args.size,
     };
-    let bytes = picture
-        .svg()
+    write(&args.output, format, picture.svg())
+}
+
+fn write(
+    path: &Path,
+    format: Format,
+    svg: Result<String, draw::DrawError>,
+) -> Result<(), PlotError> {
+    let bytes = svg
         .and_then(|svg| match format {
             Format::Svg => Ok(svg.into_bytes()),
             Format::Png => raster::png(&svg),
         })
-        .map_err(|reason| PlotError::Draw { path: args.output.clone(), reason })?;
-    fs::write(&args.output, bytes)
-        .map_err(|source| PlotError::Write { path: args.output.clone(), source })
+        .map_err(|reason| PlotError::Draw { path: path.to_owned(), reason })?;
+    fs::write(path, bytes).map_err(|source| PlotError::Write { path: path.to_owned(), source })
 }
 
 fn read_all(args: &PlotArgs) -> Result<Vec<History>, PlotError> {

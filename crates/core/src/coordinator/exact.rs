@@ -9,7 +9,7 @@ use crate::{
 };
 
 use super::{
-    Arrived, Batch, Next, Pace,
+    Arrived, Batch, Next, Pace, Search,
     certificate::{certify, support_to_certify},
     dual::Dual,
     exchange::{Mismatch, slopes},
@@ -82,7 +82,7 @@ pub(super) struct Exact {
     settled: u64,
     phase: Phase,
     /// A model known beforehand, from which the finish searches.
-    known: Option<Weights>,
+    known: Option<(Weights, Search)>,
     /// Why the dual phase ended, once it has.
     dual_ended: Option<Stopped>,
     finished_once: bool,
@@ -217,8 +217,8 @@ impl Exact {
     }
 
     /// The finish will search from `model`.
-    pub(super) fn search_from(&mut self, model: Weights) {
-        self.known = Some(model);
+    pub(super) fn search_from(&mut self, model: Weights, search: Search) {
+        self.known = Some((model, search));
     }
 
     /// The model that `shard` should have by now.
@@ -250,7 +250,7 @@ impl Exact {
             && self.testified <= most
             && self.rhythm.fits(&fresh.rhythm)
             && is_model(&self.suggested, job.cols)
-            && self.known.as_ref().is_none_or(|model| is_model(model, job.cols))
+            && self.known.as_ref().is_none_or(|known| is_model(&known.0, job.cols))
             && self.dual.resume(fresh.dual)
     }
 
@@ -400,8 +400,11 @@ impl Exact {
             model.values.fill(0.0);
         }
         let (finish, directive) = match self.known.take() {
-            Some(known) => Finish::near(known, model, tally),
-            None => Finish::new(model, top_k(self.dual.held().u(), most), tally),
+            Some((known, Search::Near)) => Finish::near(known, model, tally),
+            known => {
+                let wide = top_k(self.dual.held().u(), most);
+                Finish::new(known.map(|known| known.0), model, wide, tally)
+            }
         };
         self.phase = Phase::Finishing(Box::new(finish));
         Next::All(directive)

@@ -104,24 +104,30 @@ impl Finish {
             && self.kicks <= MOST
     }
 
-    /// Begins with the model of the dual phase; `wide` is a larger support to be pruned.
-    pub(super) fn new(model: Weights, wide: Vec<u32>, tally: &Tally) -> (Self, Directive) {
+    /// Begins with the model of the dual phase, or with a `known` one before it; `wide` is a larger support to be pruned.
+    pub(super) fn new(
+        known: Option<Weights>,
+        model: Weights,
+        wide: Vec<u32>,
+        tally: &Tally,
+    ) -> (Self, Directive) {
         let constant = tally.job().intercept.then_some(0);
         let zeros = |indices: Vec<u32>| Weights { values: vec![0.0; indices.len()], indices };
         let empty = zeros(constant.into_iter().collect());
         let wide = zeros(constant.into_iter().chain(wide).collect());
-        Self::from_starts(model, [empty, wide], true, tally)
+        let mut starts: VecDeque<Weights> = known.into_iter().collect();
+        starts.extend([model, empty, wide]);
+        Self::from_starts(starts, true, tally)
     }
 
     /// Begins with `known`, the model of a problem nearby, whose search has seen what kicks can do; that of the dual
     /// phase comes second.
     pub(super) fn near(known: Weights, model: Weights, tally: &Tally) -> (Self, Directive) {
-        Self::from_starts(known, [model], false, tally)
+        Self::from_starts(VecDeque::from([known, model]), false, tally)
     }
 
-    fn from_starts<const N: usize>(
-        first: Weights,
-        others: [Weights; N],
+    fn from_starts(
+        mut models: VecDeque<Weights>,
         kicking: bool,
         tally: &Tally,
     ) -> (Self, Directive) {
@@ -134,9 +140,10 @@ impl Finish {
             width,
             may_widen: true,
         };
+        let first = models.pop_front().unwrap_or_default();
         let (search, ask) = Exchange::new(start(first), tally);
         let this = Self {
-            starts: others.map(start).into(),
+            starts: models.into_iter().map(start).collect(),
             stage: Stage::Searching(Box::new(search)),
             best: None,
             curvature: Vec::new(),
@@ -155,7 +162,7 @@ impl Finish {
 
     /// Only the last refits, on the support of `model`.
     pub(super) fn polish_only(model: Weights, tally: &Tally) -> (Self, Directive) {
-        let (mut this, _) = Self::new(Weights::default(), Vec::new(), tally);
+        let (mut this, _) = Self::new(None, Weights::default(), Vec::new(), tally);
         this.curvature = vec![1.0; model.indices.len()];
         let directive = this.begin_polish(model, tally);
         (this, directive)
@@ -315,7 +322,7 @@ mod tests {
     fn a_saved_finish_must_have_a_width_that_can_be_narrowed() {
         let limits = Limits { gap: 1e-3, rounds: None, time: None };
         let tally = Tally::new(Config::new(3).check().unwrap().job(10, 6, 20), limits);
-        let (mut saved, _) = Finish::new(Weights::default(), vec![1, 5], &tally);
+        let (mut saved, _) = Finish::new(None, Weights::default(), vec![1, 5], &tally);
         assert!(saved.fits(6) && !saved.fits(5));
         for (width, good) in [(0.1, true), (f64::INFINITY, false), (f64::NAN, false), (0.0, false)]
         {

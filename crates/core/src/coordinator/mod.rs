@@ -134,6 +134,15 @@ pub enum CoordinatorError {
     },
 }
 
+/// How far the search of a run goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SchemaRead, SchemaWrite)]
+pub enum Search {
+    /// All starts and kicks.
+    Whole,
+    /// Only around a model that is known.
+    Near,
+}
+
 /// An answer that counts in the round being closed.
 struct Arrived {
     shard: usize,
@@ -220,10 +229,10 @@ impl Coordinator {
 
     /// Goes on from an earlier run: `parts` are what the shards hold of `u` already, if they do, and the search of the
     /// finish begins with `model`. To be called before anything else.
-    pub fn begin_from(&mut self, parts: &[Sparse<f32>], model: &Weights) {
+    pub fn begin_from(&mut self, parts: &[Sparse<f32>], model: &Weights, search: Search) {
         if let Running::Exact(exact) = &mut self.method {
             parts.iter().enumerate().for_each(|(shard, part)| exact.restate(shard, part));
-            exact.search_from(model.clone());
+            exact.search_from(model.clone(), search);
         }
     }
 

@@ -1,0 +1,133 @@
+//! Scores on rows that were not trained on.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use ddiht_core::{
+    config::ValidConfig,
+    coordinator::Search,
+    data::RawData,
+    enrol::Preparation,
+    evaluate::{Answers, Quality},
+    folds::{Folds, Spread, classes},
+    model::Model,
+    shard::Rows,
+    train::{Series, TrainingSet},
+};
+
+use super::Score;
+use crate::{
+    failure::Failure,
+    input::{self, Labels},
+    progress::{Console, Signals},
+};
+
+impl Score {
+    /// Of `model` on `rows`; less is better.
+    pub(super) fn of(self, model: &Model, rows: Rows) -> Result<f64, Failure> {
+        let loss = model.loss().map_err(Failure::input)?;
+        let answers = Answers::of(loss, &model.columns(), rows);
+        let quality = answers.quality(loss)?;
+        Ok(match (self, &quality) {
+            (Self::Error, Quality::Classes(c)) => 1.0 - c.accuracy,
+            (Self::Auc, Quality::Classes(c)) => 1.0 - c.auc.unwrap_or(0.5),
+            (Self::Rmse, Quality::Numbers(r)) => r.rmse,
+            _ => answers.loss_sum / answers.targets.len() as f64,
+        })
+    }
+}
+
+/// Data that settings are compared on, and what they have shown.
+#[derive(Debug)]
+pub(super) struct Judge {
+    data: PathBuf,
+    score: Score,
+    best: f64,
+    since_best: usize,
+}
+
+impl Judge {
+    pub(super) fn read(data: Option<&Path>, score: Score) -> Result<Option<Self>, Failure> {
+        let judge =
+            |data: &Path| Self { data: data.to_owned(), score, best: f64::INFINITY, since_best: 0 };
+        Ok(data.map(judge))
+    }
+
+    /// The score of `model`.
+    pub(super) fn score(&mut self, model: &Model) -> Result<Spread, Failure> {
+        let rows = input::read_for(model, std::slice::from_ref(&self.data), Labels::Needed)?;
+        let score = self.score.of(model, rows)?;
+        self.since_best = if score < self.best { 0 } else { self.since_best + 1 };
+        self.best = self.best.min(score);
+        Ok(Spread { mean: score, error: 0.0 })
+    }
+
+    /// Whether the last `patience` models were no better than one before them.
+    pub(super) fn has_seen_enough(&self, patience: usize) -> bool {
+        self.since_best >= patience
+    }
+}
+
+/// Trains along the path on every fold, several folds at once, and scores each setting on the rows left out.
+pub(super) fn all_folds(
+    configs: &[ValidConfig],
+    raw: &RawData,
+    count: usize,
+    score: Score,
+    signals: &Signals,
+) -> Result<Vec<Spread>, Failure> {
+    let settings = configs[0].get();
+    let labels = classes(&raw.labels, settings.positive.as_ref());
+    let folds = Folds::deal(&labels, settings.loss.is_classification(), count, settings.seed);
+    let next = AtomicUsize::new(0);
+    let results: Vec<Mutex<Option<Result<Vec<f64>, Failure>>>> =
+        (0..count).map(|_| Mutex::new(None)).collect();
+    // Threads of their own: a run waits for its shards, which must find room in the pool.
+    thread::scope(|scope| {
+        for _ in 0..rayon::current_num_threads().min(count) {
+            scope.spawn(|| {
+                loop {
+                    let fold = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(place) = results.get(fold) else { return };
+                    let scores = one_fold(configs, raw, &folds, fold, score, signals);
+                    *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(scores);
+                    tracing::info!("fold {} of {count} is done", fold + 1);
+                }
+            });
+        }
+    });
+    let mut by_fold = Vec::with_capacity(count);
+    for result in results {
+        by_fold.extend(result.into_inner().unwrap_or_else(PoisonError::into_inner).transpose()?);
+    }
+    let of_setting = |at: usize| by_fold.iter().map(|fold| fold[at]).collect::<Vec<f64>>();
+    Ok((0..configs.len()).map(|at| Spread::of(&of_setting(at))).collect())
+}
+
+fn one_fold(
+    configs: &[ValidConfig],
+    raw: &RawData,
+    folds: &Folds,
+    fold: usize,
+    score: Score,
+    signals: &Signals,
+) -> Result<Vec<f64>, Failure> {
+    let (inside, outside) = folds.split(raw, fold);
+    let set = TrainingSet::prepare(&configs[0], inside)?;
+    let labels = set.launch().labels;
+    let held_out = Preparation::of(&configs[0]).rows(outside, labels.as_ref())?;
+    let mut series = Series::new(set);
+    let mut console = Console::start(true, None, signals.clone());
+    let mut scores = Vec::with_capacity(configs.len());
+    for config in configs {
+        let trained = series.run(config, Search::Near, &mut console)?;
+        scores.push(score.of(&trained.model, held_out.clone())?);
+    }
+    Ok(scores)
+}
