@@ -3,7 +3,10 @@
 
 use std::time::Duration;
 
-use ddiht_core::round::{Reply, Slope};
+use ddiht_core::{
+    round::{Reply, Slope},
+    storage::Local,
+};
 use ddiht_wire::{
     Admission, Caller, Description, DirectiveDecoder, Joining, LifeId, SessionId, Turn, Verdict,
     WorkerId, describe, exchange, join,
@@ -47,7 +50,7 @@ impl Impostor {
         };
         let assignment = joined.assignment;
         let caller = Caller { session: joined.session, shard: assignment.shard };
-        let raw = assignment.read(None).unwrap();
+        let raw = assignment.read(&Local, None).unwrap();
         let description = Description::Facts(assignment.preparation.describe(&raw));
         let request = describe::encode_description(caller, &description);
         let reply = self.client.describe(request).await.unwrap().into_inner();

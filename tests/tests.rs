@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+mod bucket;
 mod certificates;
 mod chaos;
 mod cli;
@@ -12,6 +13,7 @@ mod files;
 mod hostile;
 mod input;
 mod matrix;
+mod objects;
 mod path;
 mod processes;
 mod promises;

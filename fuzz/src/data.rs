@@ -9,6 +9,7 @@ use ddiht_core::{
         reader::{read, read_batched},
     },
     local::{Clock, Costs, Host, Observer},
+    storage::Local,
     train::{TrainingSet, train},
 };
 
@@ -33,7 +34,8 @@ pub fn libsvm(data: &[u8]) -> bool {
         // A few bytes can become millions, and reading these by ones would only measure that.
         batch = batch.max(4096);
     }
-    let found = with_file(extension, text, |path| read_batched(&[path.into()], &options, batch));
+    let found =
+        with_file(extension, text, |path| read_batched(&Local, &[path.into()], &options, batch));
     match found {
         Some(Ok(raw)) => try_out(raw, what),
         Some(Err(error)) => {
@@ -67,8 +69,8 @@ pub fn shard(data: &[u8]) -> bool {
         max_feature: (how & 16 != 0).then_some(4),
     };
     let found = with_file("ddiht", &file, |path| {
-        let _ = binary::inspect_shard(path);
-        read(&[path.into()], &options)
+        let _ = binary::inspect_shard(&Local, path);
+        read(&Local, &[path.into()], &options)
     });
     match found {
         Some(Ok(raw)) => try_out(raw, how),

@@ -9,6 +9,7 @@ use ddiht_core::{
     metrics::log_loss,
     model::Model,
     shard::Rows,
+    storage::Local,
 };
 
 use super::data::with_file;
@@ -31,7 +32,7 @@ pub fn model(data: &[u8]) -> bool {
         shard: None,
         max_feature: Some(model.features as u32),
     };
-    let read = with_file("txt", TEXT, |path| read(&[path.into()], &options));
+    let read = with_file("txt", TEXT, |path| read(&Local, &[path.into()], &options));
     let Some(Ok(mut raw)) = read else { return false };
     if let Some(map) = model.label_map() {
         // Labels that are not the model's are an error for `eval`; scores are made of any.

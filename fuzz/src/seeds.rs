@@ -9,6 +9,7 @@ use ddiht_core::{
     local::Traffic,
     record::{self, Kind},
     round::Sparse,
+    storage::Local,
     train::{TrainingSet, train},
 };
 use ddiht_wire::{
@@ -93,7 +94,7 @@ fn shard_file() -> Option<Vec<u8>> {
     let path = directory.path().join("a.ddiht");
     let (total_rows, zero_based) = (raw.total_rows as u64, false);
     let info = ShardInfo { shard: 0, of: 1, first_row: 0, stride: 1, total_rows, zero_based };
-    write_shard(&path, &info, &raw.x, &raw.labels).ok()?;
+    write_shard(&Local, &path, &info, &raw.x, &raw.labels).ok()?;
     std::fs::read(path).ok()
 }
 

@@ -13,6 +13,7 @@ use std::{
 use ddiht_core::{
     data::{self, ClassWeight, CsrMatrix, LabelMap, Normalize, ReadOptions},
     enrol::Preparation,
+    storage::Local,
 };
 
 use loss::Loss;
@@ -34,7 +35,7 @@ pub(crate) struct Reached {
 
 impl Data {
     pub(crate) fn load(path: &Path, loss: &str, positive: Option<&str>, l2: bool) -> Self {
-        let raw = data::read(&[path.to_owned()], &ReadOptions::default()).unwrap();
+        let raw = data::read(&Local, &[path.to_owned()], &ReadOptions::default()).unwrap();
         let preparation = Preparation {
             zero_based: false,
             classes: loss != "squared",

@@ -50,7 +50,8 @@ pub(crate) enum Command {
     after_help = "Example: ddiht train news.svm.xz -k 1000 --test news.t.svm.xz --model news.json"
 )]
 pub(crate) struct TrainArgs {
-    /// Training data: LIBSVM text (plain, .gz, .bz2, .xz, .zst) or shards; `-` is stdin
+    /// Training data: LIBSVM text (plain, .gz, .bz2, .xz, .zst) or shards, as paths or s3://, gs://, az://,
+    /// http(s):// locations; `-` is stdin
     #[arg(required = true, value_name = "DATA")]
     pub(crate) data: Vec<PathBuf>,
 
@@ -101,7 +102,7 @@ pub(crate) struct JobArgs {
     #[arg(long, value_name = "DATA")]
     pub(crate) test: Option<PathBuf>,
 
-    /// Where to write the model
+    /// Where to write the model: a path, or an s3://, gs:// or az:// location
     #[arg(long, value_name = "FILE")]
     pub(crate) model: Option<PathBuf>,
 
@@ -243,7 +244,7 @@ pub(crate) enum UplinkName {
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ddiht predict model.json new.svm -o answers.txt")]
 pub(crate) struct PredictArgs {
-    /// The model file
+    /// The model file, or its location
     pub(crate) model: PathBuf,
     #[command(flatten)]
     pub(crate) data: PreparedData,
@@ -262,7 +263,7 @@ pub(crate) struct PredictArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ddiht eval model.json test.svm --json")]
 pub(crate) struct EvalArgs {
-    /// The model file
+    /// The model file, or its location
     pub(crate) model: PathBuf,
     #[command(flatten)]
     pub(crate) data: PreparedData,
@@ -274,7 +275,7 @@ pub(crate) struct EvalArgs {
 /// Data for a model that knows how to prepare it.
 #[derive(Debug, Args)]
 pub(crate) struct PreparedData {
-    /// LIBSVM text (plain or compressed) or shards; `-` is stdin
+    /// LIBSVM text (plain or compressed) or shards, as paths or locations; `-` is stdin
     #[arg(required = true, value_name = "DATA")]
     pub(crate) data: Vec<PathBuf>,
     /// Must be the model's own, which is applied anyway
@@ -289,7 +290,7 @@ pub(crate) struct PreparedData {
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ddiht inspect model.json --top 20")]
 pub(crate) struct InspectArgs {
-    /// A model, a shard file or a checkpoint
+    /// A model, a shard file or a checkpoint, as a path or a location
     pub(crate) file: PathBuf,
     /// Print one JSON object
     #[arg(long)]
@@ -337,13 +338,13 @@ pub(crate) struct SynthTextArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ddiht shard data.svm.xz -n 8 -o shards")]
 pub(crate) struct ShardArgs {
-    /// LIBSVM text (plain or compressed); `-` is stdin
+    /// LIBSVM text (plain or compressed), as paths or locations; `-` is stdin
     #[arg(required = true, value_name = "DATA")]
     pub(crate) data: Vec<PathBuf>,
     /// Number of shards (row r goes to shard r mod M)
     #[arg(short = 'n', value_name = "M", default_value_t = 1)]
     pub(crate) count: usize,
-    /// Directory to write to; it is made if need be
+    /// Directory to write to, or its s3://, gs:// or az:// location; it is made if need be
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: PathBuf,
     /// Feature numbers start at 0
@@ -366,7 +367,8 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "M")]
     pub(crate) workers: usize,
 
-    /// Where workers find the data: files of LIBSVM text or shards, or a directory of shards
+    /// Where workers find the data: files of LIBSVM text or shards, or a directory of shards, as paths or
+    /// s3://, gs://, az://, http(s):// locations
     #[arg(long, value_name = "LOCATION", required = true, num_args = 1..)]
     pub(crate) data: Vec<String>,
 
@@ -384,7 +386,7 @@ pub(crate) struct ServerArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Faults")]
 pub(crate) struct FaultArgs {
-    /// Directory for checkpoints: a server started again with the same command goes on from the last one
+    /// Directory for checkpoints, or its location: a server started again with the same command goes on from the last one
     #[arg(long, value_name = "DIR")]
     pub(crate) checkpoint: Option<PathBuf>,
 
@@ -417,7 +419,7 @@ pub(crate) struct WorkerArgs {
     #[arg(long, value_name = "ADDR")]
     pub(crate) server: String,
 
-    /// Where the data are on this machine [default: where the server says]
+    /// Where the data are for this worker: paths or locations [default: where the server says]
     #[arg(long, value_name = "LOCATION", num_args = 1..)]
     pub(crate) data: Vec<PathBuf>,
 

@@ -4,6 +4,7 @@ use ddiht_core::{
     evaluate::{Answers, Quality},
     loss::{LossKind, probability},
     metrics::{Classification, log_loss},
+    storage::Storage,
 };
 use serde::Serialize;
 
@@ -25,10 +26,10 @@ struct Report {
 }
 
 /// Measures as `args` say.
-pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &EvalArgs, storage: &dyn Storage) -> Result<(), Failure> {
     output::start_log(false);
-    let (model, loss) = input::load_model(&args.model)?;
-    let rows = input::prepared(&model, &args.data, Labels::Needed)?;
+    let (model, loss) = input::load_model(storage, &args.model)?;
+    let rows = input::prepared(storage, &model, &args.data, Labels::Needed)?;
     let weights = model.columns();
     let answers = Answers::of(loss, &weights, rows);
     let log_loss = if loss == LossKind::Logistic {

@@ -4,7 +4,7 @@ use std::{error::Error, io, process::ExitCode};
 
 use ddiht_core::{
     config::ConfigError, data::DataError, metrics::MetricsError, model::ModelError,
-    synth::SynthError, train::TrainError,
+    record::RecordError, synth::SynthError, train::TrainError,
 };
 
 use ddiht_server::ServerError;
@@ -63,6 +63,7 @@ impl From<DataError> for Failure {
     fn from(error: DataError) -> Self {
         match error {
             DataError::Write { .. } => Self::run(error),
+            _ if error.is_outage() => Self::run(error),
             _ => Self::input(error),
         }
     }
@@ -70,10 +71,13 @@ impl From<DataError> for Failure {
 
 impl From<ModelError> for Failure {
     fn from(error: ModelError) -> Self {
-        match error {
-            ModelError::Write { .. } | ModelError::Encode { .. } => Self::run(error),
-            _ => Self::input(error),
-        }
+        if error.is_input() { Self::input(error) } else { Self::run(error) }
+    }
+}
+
+impl From<RecordError> for Failure {
+    fn from(error: RecordError) -> Self {
+        if error.is_outage() { Self::run(error) } else { Self::input(error) }
     }
 }
 

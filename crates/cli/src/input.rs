@@ -1,12 +1,13 @@
 //! Data for a trained model: read, prepared the way the model was trained.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ddiht_core::{
     data::{self, Normalize, ReadOptions, apply_labels},
     loss::LossKind,
     model::Model,
     shard::Rows,
+    storage::Storage,
 };
 
 use crate::{args::PreparedData, failure::Failure};
@@ -34,14 +35,15 @@ pub(crate) enum Labels {
 }
 
 /// A model file and its loss.
-pub(crate) fn load_model(path: &std::path::Path) -> Result<(Model, LossKind), Failure> {
-    let model = Model::load(path)?;
+pub(crate) fn load_model(storage: &dyn Storage, path: &Path) -> Result<(Model, LossKind), Failure> {
+    let model = Model::load(storage, path)?;
     let loss = model.loss().map_err(Failure::input)?;
     Ok((model, loss))
 }
 
 /// Reads `data` for `model`, and checks what the call says about its preparation.
 pub(crate) fn prepared(
+    storage: &dyn Storage,
     model: &Model,
     data: &PreparedData,
     labels: Labels,
@@ -54,17 +56,22 @@ pub(crate) fn prepared(
         let model = own.map_or_else(|| "its label".to_owned(), |rule| format!("`{rule}`"));
         return Err(Failure::input(Mismatch::Positive { model, asked: asked.to_string() }));
     }
-    read_for(model, &data.data, labels)
+    read_for(storage, model, &data.data, labels)
 }
 
 /// Reads rows for `model`; features it does not know are dropped and counted.
-pub(crate) fn read_for(model: &Model, paths: &[PathBuf], labels: Labels) -> Result<Rows, Failure> {
+pub(crate) fn read_for(
+    storage: &dyn Storage,
+    model: &Model,
+    paths: &[PathBuf],
+    labels: Labels,
+) -> Result<Rows, Failure> {
     let options = ReadOptions {
         zero_based: model.zero_based,
         shard: None,
         max_feature: Some(model.features as u32),
     };
-    let mut raw = data::read(paths, &options)?;
+    let mut raw = data::read(storage, paths, &options)?;
     if raw.dropped > 0 {
         let features = model.features;
         tracing::warn!("{} entries beyond feature {features} were dropped", raw.dropped);

@@ -1,6 +1,6 @@
 //! `ddiht inspect`.
 
-use std::{fs::File, io::Read, path::Path};
+use std::{io::Read, path::Path};
 
 use ddiht_core::{
     checkpoint::Checkpoint,
@@ -8,6 +8,7 @@ use ddiht_core::{
     data::{ShardSummary, binary, inspect_shard},
     model::{Model, ModelError},
     record,
+    storage::Storage,
 };
 use serde_json::json;
 
@@ -19,28 +20,28 @@ use crate::{
 };
 
 /// Says what is in a file.
-pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &InspectArgs, storage: &dyn Storage) -> Result<(), Failure> {
     output::start_log(false);
-    let start = first_bytes(&args.file)?;
+    let start = first_bytes(storage, &args.file)?;
     let text = if start == binary::MAGIC {
-        let shard = inspect_shard(&args.file)?;
+        let shard = inspect_shard(storage, &args.file)?;
         if args.json { shard_json(&shard) } else { shard_text(&shard) }
     } else if record::is_record(&start) {
-        let checkpoint = Checkpoint::read(&args.file).map_err(Failure::input)?;
+        let checkpoint = Checkpoint::read(storage, &args.file)?;
         if args.json { checkpoint_json(&checkpoint) } else { checkpoint_text(&checkpoint) }
     } else {
-        let (model, _) = input::load_model(&args.file)?;
+        let (model, _) = input::load_model(storage, &args.file)?;
         if args.json { model.to_json()? } else { model_text(&model, args.top) }
     };
     output::print(&text)
 }
 
 /// Enough of a file to tell what it is.
-fn first_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
-    let open = |source| Failure::from(ModelError::Open { path: path.to_owned(), source });
+fn first_bytes(storage: &dyn Storage, path: &Path) -> Result<Vec<u8>, Failure> {
+    let failed = |source| Failure::from(ModelError::Open { path: storage.name(path), source });
     let mut start = Vec::new();
-    let length = binary::MAGIC.len() as u64;
-    File::open(path).map_err(open)?.take(length).read_to_end(&mut start).map_err(open)?;
+    let file = storage.open(path).map_err(failed)?;
+    file.reader.take(binary::MAGIC.len() as u64).read_to_end(&mut start).map_err(failed)?;
     Ok(start)
 }
 

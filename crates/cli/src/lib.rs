@@ -21,42 +21,57 @@ mod summary;
 mod synth;
 mod train;
 
-use std::{ffi::OsString, process::ExitCode};
+use std::{env, ffi::OsString, process::ExitCode, sync::Arc, time::Duration};
 
 use clap::Parser;
+use ddiht_core::storage::Storage;
+use ddiht_store::Store;
 
 use args::{Cli, Command};
 use failure::Failure;
 
+/// How long a request to a distant store is tried again, unless the variable says otherwise.
+const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE_VARIABLE: &str = "DDIHT_STORAGE_PATIENCE";
+
 /// Runs the program with these arguments, the first of them its name.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let cli = Cli::parse_from(arguments);
-    match run(&cli.command) {
+    match storage().and_then(|storage| run(&cli.command, &storage)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
 }
 
-fn run(command: &Command) -> Result<(), Failure> {
+fn run(command: &Command, storage: &Arc<dyn Storage>) -> Result<(), Failure> {
     match command {
-        Command::Train(args) => train::run(args),
-        Command::Path(args) => path::run(args),
-        Command::Predict(args) => predict::run(args),
-        Command::Eval(args) => evaluation::run(args),
-        Command::Inspect(args) => inspect::run(args),
+        Command::Train(args) => train::run(args, storage),
+        Command::Path(args) => path::run(args, &**storage),
+        Command::Predict(args) => predict::run(args, &**storage),
+        Command::Eval(args) => evaluation::run(args, &**storage),
+        Command::Inspect(args) => inspect::run(args, &**storage),
         Command::Synth(args) => synth::run(args),
-        Command::Shard(args) => shard::run(args),
+        Command::Shard(args) => shard::run(args, &**storage),
         Command::Plot(args) => plot::run(args).map_err(Failure::from),
-        Command::Server(args) => cluster::server::run(args),
-        Command::Worker(args) => cluster::worker::run(args),
+        Command::Server(args) => cluster::server::run(args, storage),
+        Command::Worker(args) => cluster::worker::run(args, storage),
         Command::Status(args) => cluster::control::status(args),
         Command::Stop(args) => cluster::control::stop(args),
         Command::Health(args) => cluster::control::health(args),
     }
 }
 
+/// Where the files of a command are, on this machine or elsewhere.
+fn storage() -> Result<Arc<dyn Storage>, Failure> {
+    let patience = match env::var(PATIENCE_VARIABLE) {
+        Ok(text) => plan::time(PATIENCE_VARIABLE, &text)?,
+        Err(_) => PATIENCE,
+    };
+    Ok(Arc::new(Store::new(patience)))
+}
+
 /// Runs the program as `ddiht ROLE`, for programs that have one role only.
 pub fn main_as(role: &str) -> ExitCode {
-    let rest = std::env::args_os().skip(1);
+    let rest = env::args_os().skip(1);
     main(["ddiht", role].into_iter().map(OsString::from).chain(rest))
 }

@@ -6,7 +6,9 @@ use ddiht_core::{
     config::{Algorithm, Config, Ridge, Uplink, ValidConfig},
     coordinator::{Combine, Limits, Pace},
     loss::{LossKind, UnknownLoss},
+    model::ModelError,
     solver::StepRule,
+    storage::{Storage, is_outage, scheme},
 };
 
 use crate::{
@@ -33,6 +35,8 @@ enum BadOption {
     NoDirectory { what: &'static str, path: String, directory: String },
     #[error("cannot write {what} to {path}: it is there and is not a regular file")]
     NotAFile { what: &'static str, path: String },
+    #[error("{what} can only be written to a file on this machine, not to {location}")]
+    NotLocal { what: &'static str, location: String },
     #[error("the threads could not be started: {0}")]
     Pool(#[from] rayon::ThreadPoolBuildError),
 }
@@ -160,8 +164,29 @@ pub(crate) fn use_threads(threads: Option<usize>) -> Result<(), Failure> {
     pool.map_err(|error| Failure::run(BadOption::Pool(error)))
 }
 
+/// Refuses a model that cannot be written, wherever it is to go, before any time is spent on it.
+pub(crate) fn check_model(storage: &dyn Storage, location: Option<&Path>) -> Result<(), Failure> {
+    let Some(remote) = location.filter(|location| scheme(location).is_some()) else {
+        return check_output("the model", location);
+    };
+    let directory = ddiht_store::directory(remote).map_err(Failure::input)?;
+    storage.prepare(&directory).map_err(|source| {
+        let outage = is_outage(&source);
+        let error = ModelError::Write { path: storage.name(remote), source };
+        if outage { Failure::run(error) } else { Failure::input(error) }
+    })
+}
+
+/// Refuses a location that is not on this machine, where only files of this machine will do.
+pub(crate) fn check_local(what: &'static str, path: Option<&Path>) -> Result<(), Failure> {
+    let Some(path) = path.filter(|path| scheme(path).is_some()) else { return Ok(()) };
+    let location = path.display().to_string();
+    Err(Failure::input(BadOption::NotLocal { what, location }))
+}
+
 /// Refuses an output file that cannot be written before any time is spent on it.
 pub(crate) fn check_output(what: &'static str, path: Option<&Path>) -> Result<(), Failure> {
+    check_local(what, path)?;
     let Some(path) = path else { return Ok(()) };
     let name = path.display().to_string();
     // A file is renamed into place, and that would replace a device or a pipe for good.

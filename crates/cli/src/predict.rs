@@ -10,6 +10,7 @@ use ddiht_core::{
     evaluate::Answers,
     loss::{LossKind, probability},
     model::Model,
+    storage::Storage,
 };
 
 use crate::{
@@ -28,14 +29,14 @@ enum PredictError {
 }
 
 /// Predicts as `args` say.
-pub(crate) fn run(args: &PredictArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &PredictArgs, storage: &dyn Storage) -> Result<(), Failure> {
     output::start_log(false);
-    let (model, loss) = input::load_model(&args.model)?;
+    let (model, loss) = input::load_model(storage, &args.model)?;
     if args.probabilities && loss != LossKind::Logistic {
         return Err(Failure::input(PredictError::NoProbabilities(loss)));
     }
     plan::check_output("predictions", args.output.as_deref())?;
-    let rows = input::prepared(&model, &args.data, Labels::Ignored)?;
+    let rows = input::prepared(storage, &model, &args.data, Labels::Ignored)?;
     let answers = Answers::of(loss, &model.columns(), rows);
     match &args.output {
         None => {

@@ -1,6 +1,6 @@
 //! `ddiht train`.
 
-use std::{path::Path, time::Instant};
+use std::{path::Path, sync::Arc, time::Instant};
 
 use ddiht_core::{
     config::Algorithm,
@@ -9,6 +9,7 @@ use ddiht_core::{
     evaluate::Answers,
     model::Model,
     round::Weights,
+    storage::Storage,
     train::{Series, Trained, TrainingSet},
 };
 
@@ -39,15 +40,15 @@ enum InitError {
 }
 
 /// Trains as `args` say.
-pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
-    let run = Run::begin(&args.job)?;
+pub(crate) fn run(args: &TrainArgs, storage: &Arc<dyn Storage>) -> Result<(), Failure> {
+    let run = Run::begin(&args.job, storage)?;
     let config = plan::config(&args.job, args.workers)?;
     let exact = config.get().algorithm == Algorithm::Exact;
     if args.init.is_some() && !(exact && args.transport == TransportName::Memory) {
         return Err(Failure::input(InitError::Elsewhere));
     }
     plan::use_threads(args.job.threads)?;
-    let raw = load(args)?;
+    let raw = load(args, &**storage)?;
     if args.transport == TransportName::Grpc {
         return cluster::loopback::run(&run, config, raw);
     }
@@ -57,7 +58,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
     }
     let mut series = Series::new(set);
     if let Some(path) = &args.init {
-        series.begin_with(known_weights(path, series.launch().job.cols)?);
+        series.begin_with(known_weights(&**storage, path, series.launch().job.cols)?);
     }
     let mut console = run.console()?;
     let trained = series.run(&config, Search::Whole, &mut console);
@@ -65,8 +66,8 @@ pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
 }
 
 /// The weights of a model to begin with, by column; the data have `cols` columns.
-fn known_weights(path: &Path, cols: usize) -> Result<Weights, Failure> {
-    let weights = Model::load(path)?.columns();
+fn known_weights(storage: &dyn Storage, path: &Path, cols: usize) -> Result<Weights, Failure> {
+    let weights = Model::load(storage, path)?.columns();
     match weights.indices.last() {
         Some(&last) if last as usize >= cols => {
             let path = path.display().to_string();
@@ -79,23 +80,24 @@ fn known_weights(path: &Path, cols: usize) -> Result<Weights, Failure> {
 /// A run of the program: where its results go, and when it began.
 pub(crate) struct Run<'a> {
     args: &'a JobArgs,
+    storage: Arc<dyn Storage>,
     begin: Instant,
     pub(crate) signals: Signals,
 }
 
 impl<'a> Run<'a> {
     /// Checks all that can be checked before any time is spent.
-    pub(crate) fn begin(args: &'a JobArgs) -> Result<Self, Failure> {
+    pub(crate) fn begin(args: &'a JobArgs, storage: &Arc<dyn Storage>) -> Result<Self, Failure> {
         let begin = Instant::now();
         output::start_log(args.quiet);
-        plan::check_output("the model", args.model.as_deref())?;
+        plan::check_model(&**storage, args.model.as_deref())?;
         plan::check_output("the history", args.history.as_deref())?;
         if let Some(path) = &args.test
             && path.as_os_str() != "-"
         {
-            data::source::Source::open(path)?;
+            data::source::Source::open(&**storage, path)?;
         }
-        Ok(Self { args, begin, signals: Signals::listen() })
+        Ok(Self { args, storage: storage.clone(), begin, signals: Signals::listen() })
     }
 
     /// Who shows the progress; its clock starts now.
@@ -114,12 +116,12 @@ impl<'a> Run<'a> {
         let args = self.args;
         console.finish();
         if let Some(path) = &args.model {
-            trained.model.save(path)?;
+            trained.model.save(&*self.storage, path)?;
         }
         if let Some(source) = console.history_error.take() {
             return Err(Failure::run(history_error(args, source)));
         }
-        let on_test = measure_test(args, &trained.model)?;
+        let on_test = measure_test(args, &*self.storage, &trained.model)?;
         let (train, total) = (trained.tally.elapsed, self.begin.elapsed());
         let seconds = Seconds {
             load: (console.started() - self.begin).as_secs_f64(),
@@ -130,9 +132,9 @@ impl<'a> Run<'a> {
     }
 }
 
-fn load(args: &TrainArgs) -> Result<RawData, Failure> {
+fn load(args: &TrainArgs, storage: &dyn Storage) -> Result<RawData, Failure> {
     let options = ReadOptions { zero_based: args.job.zero_based, ..ReadOptions::default() };
-    Ok(data::read(&args.data, &options)?)
+    Ok(data::read(storage, &args.data, &options)?)
 }
 
 fn open_history(args: &JobArgs, after: Option<u64>) -> Result<Option<History>, Failure> {
@@ -149,9 +151,13 @@ fn history_error(args: &JobArgs, source: std::io::Error) -> HistoryError {
     HistoryError { path, source }
 }
 
-fn measure_test(args: &JobArgs, model: &Model) -> Result<Option<Measures>, Failure> {
+fn measure_test(
+    args: &JobArgs,
+    storage: &dyn Storage,
+    model: &Model,
+) -> Result<Option<Measures>, Failure> {
     let Some(path) = &args.test else { return Ok(None) };
-    let rows = input::read_for(model, std::slice::from_ref(path), Labels::Needed)?;
+    let rows = input::read_for(storage, model, std::slice::from_ref(path), Labels::Needed)?;
     let loss = model.loss().map_err(Failure::input)?;
     let quality = Answers::of(loss, &model.columns(), rows).quality(loss)?;
     Ok(Some(Measures::from(&quality)))

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use ddiht_core::data::{ReadOptions, libsvm, read};
+use ddiht_core::storage::Local;
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
 use rand::{RngExt, SeedableRng};
@@ -52,6 +53,6 @@ fn file(bencher: Bencher<'_, '_>, threads: usize) {
     std::fs::write(&path, &text).unwrap();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     bencher.counter(BytesCount::new(text.len())).bench(|| {
-        pool.install(|| read(std::slice::from_ref(&path), &ReadOptions::default())).unwrap()
+        pool.install(|| read(&Local, std::slice::from_ref(&path), &ReadOptions::default())).unwrap()
     });
 }

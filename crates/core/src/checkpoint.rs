@@ -10,6 +10,7 @@ use crate::{
     enrol::Launch,
     local::Traffic,
     record::{self, Kind, RecordError},
+    storage::Storage,
 };
 
 /// Rows and columns of a training set: columns are numbered in 32 bits, rows in 32 bits on each of at most
@@ -70,16 +71,16 @@ impl Checkpoint {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn write(&self, path: &Path) -> std::io::Result<()> {
-        record::write(path, Kind::Checkpoint, self)
+    pub fn write(&self, storage: &dyn Storage, path: &Path) -> std::io::Result<()> {
+        record::write(storage, path, Kind::Checkpoint, self)
     }
 
     /// Reads it from `path`.
     ///
     /// # Errors
     /// The file is not there, torn, or no checkpoint.
-    pub fn read(path: &Path) -> Result<Self, RecordError> {
-        record::read(path, Kind::Checkpoint)
+    pub fn read(storage: &dyn Storage, path: &Path) -> Result<Self, RecordError> {
+        record::read(storage, path, Kind::Checkpoint)
     }
 
     /// The coordinator that goes on with `config`, which may have other limits than the run had before.

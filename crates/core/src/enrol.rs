@@ -4,7 +4,7 @@
 //! ([`ShardFacts`]), the counts of all shards are put together, and every shard is told the result
 //! ([`Launch`]).
 
-use std::path::PathBuf;
+use std::{io::ErrorKind, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 use wincode::{SchemaRead, SchemaWrite};
@@ -13,10 +13,11 @@ use crate::{
     config::ValidConfig,
     data::{
         self, DataError, LabelCounts, LabelMap, LabelRule, Normalize, RawData, ReadOptions,
-        apply_labels, shard_path,
+        apply_labels, reader::is_directory, shard_path,
     },
     round::Job,
     shard::Rows,
+    storage::Storage,
 };
 
 /// What a worker is told when it joins: which shard is its own, and how to read it.
@@ -163,25 +164,30 @@ impl Launch {
 
 impl Assignment {
     /// Reads the shard, from `data` in place of where the server said if that is given.
-    pub fn read(&self, data: Option<&[PathBuf]>) -> Result<RawData, DataError> {
+    pub fn read(
+        &self,
+        storage: &dyn Storage,
+        data: Option<&[PathBuf]>,
+    ) -> Result<RawData, DataError> {
         let told: Vec<PathBuf> = self.data.iter().map(PathBuf::from).collect();
         let inputs = data.unwrap_or(&told);
-        let mut options = ReadOptions {
+        let options = ReadOptions {
             zero_based: self.preparation.zero_based,
             shard: Some((self.shard, self.shards)),
             max_feature: None,
         };
         if let [directory] = inputs
-            && directory.is_dir()
+            && is_directory(storage, directory)?
         {
-            let own = shard_path(directory, self.shard, self.shards);
-            if own.is_file() {
-                // Cut for this number of shards: one file is all of it.
-                options.shard = None;
-                return data::read(&[own], &options).or_else(empty_shard);
+            // Cut for this number of shards, one file is all of it, and nothing else is looked at.
+            let own = [shard_path(directory, self.shard, self.shards)];
+            let whole = ReadOptions { shard: None, ..options };
+            match data::read(storage, &own, &whole) {
+                Err(DataError::Open { source, .. }) if source.kind() == ErrorKind::NotFound => {}
+                read => return read.or_else(empty_shard),
             }
         }
-        data::read(inputs, &options)
+        data::read(storage, inputs, &options)
     }
 }
 

@@ -7,7 +7,7 @@
 //! - [`shard`], [`solver`]: the shards' side; [`coordinator`]: the other side, a state machine without I/O
 //! - [`enrol`]: what a run must know of its data before the first round
 //! - [`switchboard`]: the coordinator for workers whose messages may be lost or repeated
-//! - [`checkpoint`], [`record`]: what a run keeps on disk for its own sake
+//! - [`storage`]: where files are kept; [`checkpoint`], [`record`]: what a run keeps for its own sake
 //! - [`local`]: both in one process; [`train`]: a whole run; [`config`], [`model`]: what goes in and out
 //! - [`evaluate`], [`measures`], [`metrics`], [`folds`], [`synth`]: measures, and data to measure on
 //!
@@ -31,6 +31,7 @@ pub mod rng;
 pub mod round;
 pub mod shard;
 pub mod solver;
+pub mod storage;
 pub mod switchboard;
 pub mod synth;
 pub mod threshold;

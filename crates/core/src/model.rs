@@ -1,8 +1,7 @@
 //! The model file: JSON, self-describing, exact.
 
 use std::{
-    fs,
-    io::{self, Write},
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
@@ -10,9 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     config::ValidConfig,
-    data::{LabelMap, LabelRule, Normalize, write_atomically},
+    data::{LabelMap, LabelRule, Normalize},
     loss::{LossKind, UnknownLoss},
     round::Weights,
+    storage::{Opened, Storage, is_outage},
 };
 
 /// What the first field of a model file says.
@@ -23,6 +23,8 @@ const VERSION: u32 = 1;
 const MOST_FEATURES: usize = u32::MAX as usize - 1;
 /// A model file larger than this is not one: it would have more weights than there are feature numbers.
 const MOST_BYTES: u64 = 1 << 38;
+/// Bytes that are looked at before the rest is read.
+const BEGINNING: u64 = 4096;
 
 /// A trained model and how its data were prepared. `indices` are the feature numbers of the input file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -150,21 +152,21 @@ impl Model {
     }
 
     /// Writes the file whole or not at all.
-    pub fn save(&self, path: &Path) -> Result<(), ModelError> {
+    pub fn save(&self, storage: &dyn Storage, path: &Path) -> Result<(), ModelError> {
         let text = self.to_json()?;
-        write_atomically(path, |out| out.write_all(text.as_bytes()))
-            .map_err(|source| ModelError::Write { path: path.to_owned(), source })
+        storage
+            .write(path, &mut |out| out.write_all(text.as_bytes()))
+            .map_err(|source| ModelError::Write { path: storage.name(path), source })
     }
 
     /// Reads and checks a file.
-    pub fn load(path: &Path) -> Result<Self, ModelError> {
-        let open = |source| ModelError::Open { path: path.to_owned(), source };
-        let size = fs::metadata(path).map_err(open)?.len();
-        if size > MOST_BYTES {
-            return Err(ModelError::Foreign { path: path.to_owned() });
+    pub fn load(storage: &dyn Storage, path: &Path) -> Result<Self, ModelError> {
+        let name = storage.name(path);
+        let read = storage.open(path).and_then(read_object);
+        match read.map_err(|source| ModelError::Open { path: name.clone(), source })? {
+            Some(bytes) => Self::parse(&bytes, &name),
+            None => Err(ModelError::Foreign { path: name }),
         }
-        let bytes = fs::read(path).map_err(open)?;
-        Self::parse(&bytes, path)
     }
 
     /// As [`Model::load`], of bytes that were read from `path`.
@@ -217,6 +219,21 @@ impl Model {
         }
         Ok(())
     }
+}
+
+/// The bytes of a file, unless its size or its beginning shows that it is no JSON object: what a user named by
+/// mistake may be a large file far away.
+fn read_object(mut file: Opened) -> io::Result<Option<Vec<u8>>> {
+    if file.size.is_some_and(|size| size > MOST_BYTES) {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    (&mut file.reader).take(BEGINNING).read_to_end(&mut bytes)?;
+    if bytes.trim_ascii_start().first().is_some_and(|&byte| byte != b'{') {
+        return Ok(None);
+    }
+    file.reader.read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
 }
 
 /// What is wrong with the contents of a model file.
@@ -301,6 +318,17 @@ pub enum ModelError {
         /// What the encoder said.
         source: serde_json::Error,
     },
+}
+
+impl ModelError {
+    /// Whether the model that was named is to blame, and not the run or the way to it.
+    pub fn is_input(&self) -> bool {
+        match self {
+            Self::Write { .. } | Self::Encode { .. } => false,
+            Self::Open { source, .. } => !is_outage(source),
+            Self::Foreign { .. } | Self::Damaged { .. } | Self::Invalid { .. } => true,
+        }
+    }
 }
 
 #[cfg(test)]

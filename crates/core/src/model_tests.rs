@@ -1,5 +1,8 @@
+use std::fs;
+
 use super::*;
 use crate::config::Config;
+use crate::storage::Local;
 
 fn sample() -> Model {
     let config = Config { positive: Some(">=7".parse().unwrap()), ..Config::new(3) };
@@ -22,8 +25,8 @@ fn round_trips_exactly_and_drops_zeros() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("m.json");
     let model = sample();
-    model.save(&path).unwrap();
-    let back = Model::load(&path).unwrap();
+    model.save(&Local, &path).unwrap();
+    let back = Model::load(&Local, &path).unwrap();
     assert_eq!(back, model);
     assert_eq!(back.nnz(), 2);
     assert_eq!(back.columns().indices, vec![0, 2, 5]);
@@ -66,8 +69,8 @@ fn bad_files_are_named() {
     ];
     for (text, expected) in cases {
         fs::write(&path, text).unwrap();
-        let error = Model::load(&path).unwrap_err().to_string();
+        let error = Model::load(&Local, &path).unwrap_err().to_string();
         assert!(error.contains(expected) && error.contains("m.json"), "{error}");
     }
-    assert!(matches!(Model::load(dir.path()), Err(ModelError::Open { .. })));
+    assert!(matches!(Model::load(&Local, dir.path()), Err(ModelError::Open { .. })));
 }

@@ -6,14 +6,13 @@
 //! is torn, foreign or of another version is refused with a sentence.
 
 use std::{
-    fs, io,
-    io::Write,
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
 use wincode::{SchemaReadOwned, SchemaWrite, config::Configuration};
 
-use crate::data::write_atomically;
+use crate::storage::{Storage, is_outage};
 
 /// The first bytes of every record: no text starts like this, and a line-end conversion shows.
 const MAGIC: [u8; 8] = *b"\x89DDREC\r\n";
@@ -99,6 +98,13 @@ pub enum RecordError {
     },
 }
 
+impl RecordError {
+    /// Whether the way to the file is to blame, and not the file.
+    pub fn is_outage(&self) -> bool {
+        matches!(self, Self::Read { source, .. } if is_outage(source))
+    }
+}
+
 /// The bytes of a value alone.
 ///
 /// # Errors
@@ -125,13 +131,13 @@ where
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write<T>(path: &Path, kind: Kind, value: &T) -> io::Result<()>
+pub fn write<T>(storage: &dyn Storage, path: &Path, kind: Kind, value: &T) -> io::Result<()>
 where
     T: SchemaWrite<Layout, Src = T> + ?Sized,
 {
     let payload = encode(value).map_err(io::Error::other)?;
     let bytes = seal(kind, &payload);
-    write_atomically(path, |out| out.write_all(&bytes))
+    storage.write(path, &mut |out| out.write_all(&bytes))
 }
 
 /// The bytes of a file with this payload.
@@ -154,12 +160,17 @@ const HEAD: usize = 8 + 4 + 4 + 8;
 ///
 /// # Errors
 /// The file is not there, torn, of another kind or version.
-pub fn read<T>(path: &Path, kind: Kind) -> Result<T, RecordError>
+pub fn read<T>(storage: &dyn Storage, path: &Path, kind: Kind) -> Result<T, RecordError>
 where
     T: SchemaReadOwned<Layout, Dst = T>,
 {
-    let bytes = fs::read(path).map_err(|source| RecordError::Read { path: path.into(), source })?;
-    parse(&bytes, path, kind)
+    let name = storage.name(path);
+    let mut bytes = Vec::new();
+    storage
+        .open(path)
+        .and_then(|mut file| file.reader.read_to_end(&mut bytes))
+        .map_err(|source| RecordError::Read { path: name.clone(), source })?;
+    parse(&bytes, &name, kind)
 }
 
 /// As [`read`], of bytes that were read from `path`.
@@ -207,29 +218,35 @@ fn open<'a>(bytes: &'a [u8], path: &Path, kind: Kind) -> Result<&'a [u8], Record
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+    use crate::storage::Local;
 
     #[test]
     fn what_is_written_is_read_and_what_is_damaged_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a");
         let value = (7u64, vec![0.5f64, f64::INFINITY], String::from("x"));
-        write(&path, Kind::Alpha, &value).unwrap();
-        assert_eq!(read::<(u64, Vec<f64>, String)>(&path, Kind::Alpha).unwrap(), value);
-        let foreign = read::<(u64, Vec<f64>, String)>(&path, Kind::Checkpoint).unwrap_err();
+        write(&Local, &path, Kind::Alpha, &value).unwrap();
+        assert_eq!(read::<(u64, Vec<f64>, String)>(&Local, &path, Kind::Alpha).unwrap(), value);
+        let foreign = read::<(u64, Vec<f64>, String)>(&Local, &path, Kind::Checkpoint).unwrap_err();
         assert!(matches!(foreign, RecordError::Foreign { .. }), "{foreign}");
         let good = fs::read(&path).unwrap();
         for at in 0..good.len() {
             let mut bad = good.clone();
             bad[at] ^= 0x10;
             fs::write(&path, &bad).unwrap();
-            assert!(read::<(u64, Vec<f64>, String)>(&path, Kind::Alpha).is_err(), "byte {at}");
+            assert!(
+                read::<(u64, Vec<f64>, String)>(&Local, &path, Kind::Alpha).is_err(),
+                "byte {at}"
+            );
             fs::write(&path, &good[..at]).unwrap();
-            let cut = read::<(u64, Vec<f64>, String)>(&path, Kind::Alpha).unwrap_err();
+            let cut = read::<(u64, Vec<f64>, String)>(&Local, &path, Kind::Alpha).unwrap_err();
             assert!(matches!(cut, RecordError::Torn { .. } | RecordError::Foreign { .. }), "{cut}");
         }
         fs::write(&path, &good).unwrap();
-        let other = read::<Vec<u64>>(&path, Kind::Alpha).unwrap_err();
+        let other = read::<Vec<u64>>(&Local, &path, Kind::Alpha).unwrap_err();
         assert!(matches!(other, RecordError::Decode { .. }), "{other}");
     }
 
@@ -238,7 +255,7 @@ mod tests {
     fn the_layout_is_bincodes() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a");
-        write(&path, Kind::Checkpoint, &vec![1u32, 2]).unwrap();
+        write(&Local, &path, Kind::Checkpoint, &vec![1u32, 2]).unwrap();
         let mut expected = b"\x89DDREC\r\n\x01\0\0\0\x01\0\0\0\x10\0\0\0\0\0\0\0".to_vec();
         expected.extend(b"\x02\0\0\0\0\0\0\0\x01\0\0\0\x02\0\0\0");
         let checksum = crc32fast::hash(&expected);

@@ -9,6 +9,7 @@ use ddiht_core::data::libsvm::LineErrorKind;
 use ddiht_core::data::reader::read_batched;
 use ddiht_core::data::source::Compression;
 use ddiht_core::data::{CsrMatrix, DataError, RawData, ReadOptions, ShardInfo, read, write_shard};
+use ddiht_core::storage::Local;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -20,7 +21,7 @@ fn write(dir: &TempDir, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
 
 fn read_text(text: impl AsRef<[u8]>) -> Result<RawData, DataError> {
     let dir = tempfile::tempdir().unwrap();
-    read(&[write(&dir, "a.txt", text)], &ReadOptions::default())
+    read(&Local, &[write(&dir, "a.txt", text)], &ReadOptions::default())
 }
 
 fn rows(data: &RawData) -> Vec<(f64, Vec<(u32, f32)>)> {
@@ -101,7 +102,7 @@ fn zero_based_and_max_feature() {
     let dir = tempfile::tempdir().unwrap();
     let path = write(&dir, "a", "1 0:1 4:1 5:1\n1 9:1\n");
     let options = ReadOptions { zero_based: true, max_feature: Some(5), ..ReadOptions::default() };
-    let data = read(&[path], &options).unwrap();
+    let data = read(&Local, &[path], &options).unwrap();
     assert_eq!(rows(&data), [(1.0, vec![(1, 1.0), (5, 1.0)]), (1.0, vec![])]);
     assert_eq!((data.x.cols(), data.dropped), (6, 2));
     assert!(data.zero_based);
@@ -115,10 +116,10 @@ fn every_compression_with_one_and_two_members() {
     let (first, second) = text.as_bytes().split_at(text.len() / 3);
     for (format, name) in FORMATS {
         let path = write(&dir, name, compress(format, text.as_bytes()));
-        assert_eq!(read(&[path], &ReadOptions::default()).unwrap(), plain, "{format}");
+        assert_eq!(read(&Local, &[path], &ReadOptions::default()).unwrap(), plain, "{format}");
         let both = [compress(format, first), compress(format, second)].concat();
         let path = write(&dir, name, both);
-        assert_eq!(read(&[path], &ReadOptions::default()).unwrap(), plain, "{format}");
+        assert_eq!(read(&Local, &[path], &ReadOptions::default()).unwrap(), plain, "{format}");
     }
 }
 
@@ -129,13 +130,13 @@ fn truncated_archives_are_named() {
         let whole = compress(format, sample(3000).as_bytes());
         for length in [1, 3, 7, whole.len() / 2, whole.len() - 5, whole.len() - 1] {
             let path = write(&dir, name, &whole[..length]);
-            let error = read(&[path], &ReadOptions::default()).unwrap_err();
+            let error = read(&Local, &[path], &ReadOptions::default()).unwrap_err();
             let named = error.to_string().contains(name);
             let kind = matches!(error, DataError::Truncated { .. } | DataError::Corrupt { .. });
             assert!(named && kind, "{length} bytes: {error:?}");
         }
         let path = write(&dir, name, &whole[..whole.len() / 2]);
-        let error = read(&[path], &ReadOptions::default()).unwrap_err();
+        let error = read(&Local, &[path], &ReadOptions::default()).unwrap_err();
         assert!(error.to_string().ends_with(&format!("truncated {format} file")), "{error}");
     }
 }
@@ -149,7 +150,7 @@ fn corrupt_archives_are_named() {
         bytes[middle..middle + 20].fill(0x55);
         for damaged in [bytes, b"1 1:1\n1 2:1\n".repeat(9)] {
             let path = write(&dir, name, damaged);
-            let error = read(&[path], &ReadOptions::default()).unwrap_err();
+            let error = read(&Local, &[path], &ReadOptions::default()).unwrap_err();
             assert!(error.to_string().contains(name), "{error}");
             assert!(!matches!(error, DataError::Empty(_)), "{format}: {error}");
         }
@@ -161,18 +162,18 @@ fn empty_inputs_are_named() {
     let dir = tempfile::tempdir().unwrap();
     for text in ["", "\n\n", "# only a comment\n"] {
         let path = write(&dir, "empty.txt", text);
-        let error = read(&[path.clone(), path], &ReadOptions::default()).unwrap_err();
+        let error = read(&Local, &[path.clone(), path], &ReadOptions::default()).unwrap_err();
         assert!(matches!(&error, DataError::Empty(paths) if paths.len() == 2));
         assert!(error.to_string().contains("empty.txt"));
     }
     for (format, name) in FORMATS {
         let path = write(&dir, name, compress(format, b""));
-        let error = read(&[path], &ReadOptions::default()).unwrap_err();
+        let error = read(&Local, &[path], &ReadOptions::default()).unwrap_err();
         assert!(matches!(error, DataError::Empty(_)), "{format}: {error}");
         let path = write(&dir, name, b"");
-        assert!(read(&[path], &ReadOptions::default()).is_err());
+        assert!(read(&Local, &[path], &ReadOptions::default()).is_err());
     }
-    assert!(matches!(read(&[], &ReadOptions::default()), Err(DataError::Empty(_))));
+    assert!(matches!(read(&Local, &[], &ReadOptions::default()), Err(DataError::Empty(_))));
 }
 
 #[test]
@@ -210,7 +211,9 @@ fn the_first_bad_line_is_reported_whatever_the_batches_and_threads() {
         lines.push("worse");
         let path = write(&dir, "a.txt", lines.join("\n"));
         for (threads, batch) in [(1, 64), (2, 64), (2, 4096), (2, 1 << 20), (1, 1 << 20)] {
-            let read = || read_batched(std::slice::from_ref(&path), &ReadOptions::default(), batch);
+            let read = || {
+                read_batched(&Local, std::slice::from_ref(&path), &ReadOptions::default(), batch)
+            };
             let DataError::Line { line, error, .. } = with_threads(threads, read).unwrap_err()
             else {
                 panic!("not an error of a line");
@@ -231,7 +234,9 @@ fn the_result_does_not_depend_on_batches_and_threads() {
     assert_eq!(plain.total_rows, 3001);
     for threads in [1, 2, 3] {
         for batch in [1, 50, 1000, 30_000] {
-            let read = || read_batched(std::slice::from_ref(&path), &ReadOptions::default(), batch);
+            let read = || {
+                read_batched(&Local, std::slice::from_ref(&path), &ReadOptions::default(), batch)
+            };
             assert_eq!(with_threads(threads, read).unwrap(), plain);
         }
     }
@@ -242,11 +247,11 @@ fn shards_deal_out_the_rows_of_all_files() {
     let dir = tempfile::tempdir().unwrap();
     let (a, b) = (sample(100), sample(53));
     let inputs = [write(&dir, "a", &a), write(&dir, "b", &b)];
-    let whole = read(&inputs, &ReadOptions::default()).unwrap();
+    let whole = read(&Local, &inputs, &ReadOptions::default()).unwrap();
     for (of, batch) in [(1, 100), (3, 100), (3, 1 << 20), (200, 1000)] {
         for p in 0..of {
             let options = ReadOptions { shard: Some((p, of)), ..ReadOptions::default() };
-            let part = read_batched(&inputs, &options, batch).unwrap();
+            let part = read_batched(&Local, &inputs, &options, batch).unwrap();
             let expected: Vec<_> = rows(&whole).into_iter().skip(p).step_by(of).collect();
             assert_eq!(rows(&part), expected);
             assert_eq!(part.total_rows, 153);
@@ -265,7 +270,7 @@ fn a_line_of_ten_megabytes() {
     let path = write(&dir, "long", format!("-1 1:1\n{line}\n-1 2:1\n"));
     for batch in [4096, 8 << 20] {
         let inputs = std::slice::from_ref(&path);
-        let data = read_batched(inputs, &ReadOptions::default(), batch).unwrap();
+        let data = read_batched(&Local, inputs, &ReadOptions::default(), batch).unwrap();
         assert_eq!((data.x.rows(), data.x.nnz(), data.x.cols()), (3, 900_002, 900_001));
         assert_eq!(data.labels, [-1.0, 1.0, -1.0]);
     }
@@ -281,7 +286,7 @@ fn store(dir: &TempDir, name: &str, data: &RawData, zero_based: bool) -> PathBuf
         total_rows: data.total_rows as u64,
         zero_based,
     };
-    write_shard(&path, &info, &data.x, &data.labels).unwrap();
+    write_shard(&Local, &path, &info, &data.x, &data.labels).unwrap();
     path
 }
 
@@ -290,7 +295,8 @@ fn shard_files_are_read_like_text() {
     let dir = tempfile::tempdir().unwrap();
     let data = read_text(sample(500)).unwrap();
     let shard = store(&dir, "0.shard", &data, false);
-    let only = |path: &Path, options: &ReadOptions| read(&[path.to_owned()], options).unwrap();
+    let only =
+        |path: &Path, options: &ReadOptions| read(&Local, &[path.to_owned()], options).unwrap();
     assert_eq!(only(&shard, &ReadOptions::default()), data);
     let text = write(&dir, "a.txt", sample(500));
     for options in [
@@ -306,12 +312,12 @@ fn shard_files_are_read_like_text() {
     }
     let packed = compress(Compression::Zstd, &std::fs::read(&shard).unwrap());
     let packed = write(&dir, "0.shard.zst", packed);
-    let both = read(&[text.clone(), packed], &ReadOptions::default()).unwrap();
-    let twice = read(&[text.clone(), text.clone()], &ReadOptions::default()).unwrap();
+    let both = read(&Local, &[text.clone(), packed], &ReadOptions::default()).unwrap();
+    let twice = read(&Local, &[text.clone(), text.clone()], &ReadOptions::default()).unwrap();
     assert_eq!(both, twice);
     let other = store(&dir, "1.shard", &data, true);
     assert!(only(&other, &ReadOptions::default()).zero_based);
-    let error = read(&[text, other], &ReadOptions::default()).unwrap_err();
+    let error = read(&Local, &[text, other], &ReadOptions::default()).unwrap_err();
     assert!(error.to_string().contains("numbered from 0, those before it from 1"), "{error}");
 }
 
@@ -324,10 +330,10 @@ fn a_damaged_shard_is_named() {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 4;
     std::fs::write(&path, &bytes).unwrap();
-    let error = read(std::slice::from_ref(&path), &ReadOptions::default()).unwrap_err();
+    let error = read(&Local, std::slice::from_ref(&path), &ReadOptions::default()).unwrap_err();
     assert!(error.to_string().contains("0.shard: checksum mismatch"), "{error}");
     std::fs::write(&path, &bytes[..middle]).unwrap();
-    let error = read(&[path], &ReadOptions::default()).unwrap_err();
+    let error = read(&Local, &[path], &ReadOptions::default()).unwrap_err();
     assert!(matches!(error, DataError::Shard { .. }));
 }
 
@@ -356,7 +362,7 @@ proptest! {
         }
         let dir = tempfile::tempdir().unwrap();
         let path = write(&dir, "a.txt", text);
-        let read = || read_batched(&[path], &ReadOptions::default(), batch);
+        let read = || read_batched(&Local, &[path], &ReadOptions::default(), batch);
         let data = with_threads(threads, read).unwrap();
         prop_assert_eq!(data.x, expected);
         prop_assert_eq!(data.labels, table.iter().map(|row| row.0).collect::<Vec<_>>());

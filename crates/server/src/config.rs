@@ -1,8 +1,8 @@
 //! What a server is told when it starts.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use ddiht_core::config::ValidConfig;
+use ddiht_core::{config::ValidConfig, storage::Storage};
 
 use crate::{Security, keeper::Saved};
 
@@ -58,6 +58,8 @@ impl FaultPolicy {
 /// Where and how often the state of a run is written.
 #[derive(Debug, Clone)]
 pub struct CheckpointPolicy {
+    /// What the directory is in.
+    pub storage: Arc<dyn Storage>,
     /// The directory.
     pub directory: PathBuf,
     /// Time between checkpoints.

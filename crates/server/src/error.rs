@@ -2,7 +2,9 @@
 
 use std::{io, net::SocketAddr, path::PathBuf};
 
-use ddiht_core::{checkpoint::CheckpointError, data::DataError, train::TrainError};
+use ddiht_core::{
+    checkpoint::CheckpointError, data::DataError, storage::is_outage, train::TrainError,
+};
 
 /// A run that produced nothing.
 #[derive(Debug, thiserror::Error)]
@@ -71,13 +73,12 @@ pub enum ServerError {
 impl ServerError {
     /// Whether the data are to blame, and not the run.
     pub fn is_input(&self) -> bool {
-        matches!(
-            self,
-            Self::Shard { .. }
-                | Self::Data(_)
-                | Self::CheckpointDirectory { .. }
-                | Self::Checkpoint(_)
-                | Self::DataChanged
-        )
+        match self {
+            Self::Shard { .. } | Self::Data(_) | Self::DataChanged => true,
+            Self::CheckpointDirectory { source, .. } => !is_outage(source),
+            Self::Checkpoint(CheckpointError::Record(error)) => !error.is_outage(),
+            Self::Checkpoint(_) => true,
+            _ => false,
+        }
     }
 }

@@ -1,10 +1,10 @@
-//! The state of a run on disk: written now and then by a thread of its own, found again at the next start.
+//! The state of a run: written now and then by a thread of its own, found again at the next start.
 //!
-//! A directory holds the last two checkpoints and the best model so far. A checkpoint has O(k) numbers: what
+//! A directory, on disk or in a bucket, holds the last two checkpoints and the best model so far. A checkpoint has O(k) numbers: what
 //! the shards hold is theirs to remember.
 
 use std::{
-    fs, io,
+    io,
     path::{Path, PathBuf},
     sync::mpsc::{self, SyncSender, TrySendError},
     thread::{self, JoinHandle},
@@ -17,6 +17,7 @@ use ddiht_core::{
     coordinator::Coordinator,
     model::Model,
     record::RecordError,
+    storage::Storage,
 };
 
 use crate::{CheckpointPolicy, ServerError};
@@ -36,17 +37,20 @@ pub struct Saved {
     pub(crate) coordinator: Coordinator,
 }
 
-/// Looks into `directory`, which is made if it is not there, for a run of `request` to go on with.
+/// Looks into the directory of `policy`, which is made if it is not there, for a run of `request` to go on with.
 ///
 /// # Errors
 /// The directory cannot be written, or the newest checkpoint is of another job or version.
-pub fn find(directory: &Path, request: &ValidConfig) -> Result<Option<Saved>, ServerError> {
+pub fn find(
+    policy: &CheckpointPolicy,
+    request: &ValidConfig,
+) -> Result<Option<Saved>, ServerError> {
+    let CheckpointPolicy { storage, directory, .. } = policy;
     let unusable =
-        |source| ServerError::CheckpointDirectory { directory: directory.into(), source };
-    fs::create_dir_all(directory).map_err(unusable)?;
-    probe(directory).map_err(unusable)?;
-    for path in checkpoints(directory).map_err(unusable)?.into_iter().rev() {
-        let checkpoint = match Checkpoint::read(&path) {
+        |source| ServerError::CheckpointDirectory { directory: storage.name(directory), source };
+    storage.prepare(directory).map_err(unusable)?;
+    for path in checkpoints(&**storage, directory).map_err(unusable)?.into_iter().rev() {
+        let checkpoint = match Checkpoint::read(&**storage, &path) {
             Ok(checkpoint) => checkpoint,
             Err(error @ (RecordError::Torn { .. } | RecordError::Foreign { .. })) => {
                 tracing::warn!("{error}; the one before it is used, if there is one");
@@ -56,7 +60,8 @@ pub fn find(directory: &Path, request: &ValidConfig) -> Result<Option<Saved>, Se
         };
         let coordinator = checkpoint.resume(request)?;
         let (rounds, elapsed) = (checkpoint.rounds, checkpoint.elapsed.as_secs_f64());
-        tracing::info!("going on from {} (round {rounds}, {elapsed:.1} s)", path.display());
+        let name = storage.name(&path);
+        tracing::info!("going on from {} (round {rounds}, {elapsed:.1} s)", name.display());
         return Ok(Some(Saved { checkpoint, coordinator }));
     }
     Ok(None)
@@ -66,26 +71,16 @@ pub fn find(directory: &Path, request: &ValidConfig) -> Result<Option<Saved>, Se
 ///
 /// # Errors
 /// A file cannot be removed.
-pub fn forget(directory: &Path) -> io::Result<()> {
-    checkpoints(directory)?.iter().try_for_each(fs::remove_file)
-}
-
-/// A directory that cannot be written should be known before any time is spent.
-fn probe(directory: &Path) -> io::Result<()> {
-    let path = directory.join(".ddiht-probe");
-    fs::write(&path, b"")?;
-    fs::remove_file(path)
+pub fn forget(policy: &CheckpointPolicy) -> io::Result<()> {
+    let CheckpointPolicy { storage, directory, .. } = policy;
+    checkpoints(&**storage, directory)?.iter().try_for_each(|path| storage.remove(path))
 }
 
 /// The checkpoints of a directory, oldest first.
-fn checkpoints(directory: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(directory)? {
-        let path = entry?.path();
-        if let Some(number) = number_of(&path) {
-            found.push((number, path));
-        }
-    }
+fn checkpoints(storage: &dyn Storage, directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let files = storage.list(directory)?.into_iter();
+    let mut found: Vec<(u64, PathBuf)> =
+        files.filter_map(|path| Some((number_of(&path)?, path))).collect();
     found.sort();
     Ok(found.into_iter().map(|(_, path)| path).collect())
 }
@@ -112,24 +107,22 @@ pub(crate) struct Keeper {
 impl Keeper {
     pub(crate) fn start(policy: CheckpointPolicy) -> Result<Self, ServerError> {
         let (pages, inbox) = mpsc::sync_channel::<Page>(1);
-        let directory = policy.directory.clone();
+        let place = policy.clone();
         let write = move || {
             let mut healthy = true;
+            let name = place.storage.name(&place.directory);
+            let name = name.display();
             for page in inbox {
-                match write_page(&directory, &page) {
+                match write_page(&*place.storage, &place.directory, &page) {
                     Ok(()) if !healthy => {
-                        tracing::info!(
-                            "checkpoints in {} can be written again",
-                            directory.display()
-                        );
+                        tracing::info!("checkpoints in {name} can be written again");
                         healthy = true;
                     }
                     Ok(()) => {}
                     Err(error) if healthy => {
                         tracing::warn!(
-                            "cannot write a checkpoint to {}: {error}; training goes on without, and the \
-                             last one stays",
-                            directory.display()
+                            "cannot write a checkpoint to {name}: {error}; training goes on without, and the \
+                             last one stays"
                         );
                         healthy = false;
                     }
@@ -169,17 +162,17 @@ impl Drop for Keeper {
 }
 
 /// Writes a page and removes the ones that are too old.
-fn write_page(directory: &Path, page: &Page) -> io::Result<()> {
-    let mut known = checkpoints(directory)?;
+fn write_page(storage: &dyn Storage, directory: &Path, page: &Page) -> io::Result<()> {
+    let mut known = checkpoints(storage, directory)?;
     let next =
         known.last().and_then(|path| number_of(path)).map_or(1, |last| last.saturating_add(1));
     let path = directory.join(format!("{PREFIX}{next:08}{SUFFIX}"));
-    page.checkpoint.write(&path)?;
+    page.checkpoint.write(storage, &path)?;
     known.push(path);
     let old = known.len().saturating_sub(KEPT);
-    known[..old].iter().try_for_each(fs::remove_file)?;
+    known[..old].iter().try_for_each(|path| storage.remove(path))?;
     match &page.best {
-        Some(model) => model.save(&directory.join(BEST)).map_err(io::Error::other),
+        Some(model) => model.save(storage, &directory.join(BEST)).map_err(io::Error::other),
         None => Ok(()),
     }
 }

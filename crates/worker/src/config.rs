@@ -5,6 +5,7 @@ use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 use ddiht_core::{
     data::{DataError, RawData},
     enrol::Assignment,
+    storage::Storage,
 };
 
 use crate::Credentials;
@@ -23,9 +24,12 @@ impl Loader {
         Self(Arc::new(load))
     }
 
-    /// By reading `data`, or what the server names if that is empty.
-    pub fn read(data: Vec<PathBuf>) -> Self {
-        Self::new(move |assignment| assignment.read((!data.is_empty()).then_some(data.as_slice())))
+    /// By reading `data` from `storage`, or what the server names if that is empty.
+    pub fn read(storage: Arc<dyn Storage>, data: Vec<PathBuf>) -> Self {
+        Self::new(move |assignment| {
+            let own = (!data.is_empty()).then_some(data.as_slice());
+            assignment.read(&*storage, own)
+        })
     }
 
     pub(crate) fn load(&self, assignment: &Assignment) -> Result<RawData, DataError> {

@@ -75,7 +75,8 @@ impl WorkerError {
     /// Whether the call or the data are to blame, and not the run.
     pub fn is_input(&self) -> bool {
         match self {
-            Self::Data(_) | Self::Address { .. } | Self::StateInUse { .. } => true,
+            Self::Data(error) => !error.is_outage(),
+            Self::Address { .. } | Self::StateInUse { .. } => true,
             Self::Denied(denial) => denial.is_input(),
             _ => false,
         }

@@ -13,6 +13,7 @@ use std::{
 use ddiht_core::{
     record::{self, Kind, RecordError},
     shard::Alpha,
+    storage::Local,
 };
 use ddiht_wire::WorkerId;
 
@@ -91,7 +92,7 @@ fn read_number(path: &Path) -> Option<u64> {
 /// The dual variables of an earlier life. A file that cannot be used is said and passed over: the shard then
 /// begins with alpha = 0, and the run still converges.
 pub(crate) fn read_alpha(path: &Path) -> Option<Alpha> {
-    match record::read(path, Kind::Alpha) {
+    match record::read(&Local, path, Kind::Alpha) {
         Ok(alpha) => Some(alpha),
         Err(RecordError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => None,
         Err(error) => {
@@ -114,7 +115,7 @@ impl AlphaWriter {
         let write = move || {
             let mut healthy = true;
             for alpha in inbox {
-                let written = record::write(&path, Kind::Alpha, &alpha);
+                let written = record::write(&Local, &path, Kind::Alpha, &alpha);
                 if let (Err(error), true) = (&written, healthy) {
                     tracing::warn!("cannot write {}: {error}; training goes on", path.display());
                 }

@@ -2,9 +2,12 @@
 
 use std::{
     net::{SocketAddr, ToSocketAddrs},
+    path::Path,
+    sync::Arc,
     time::Duration,
 };
 
+use ddiht_core::storage::Storage;
 use ddiht_server::{CheckpointPolicy, FaultPolicy, ServerConfig};
 
 use crate::{
@@ -41,19 +44,21 @@ enum AddressError {
 }
 
 /// Serves a run.
-pub(crate) fn run(args: &ServerArgs) -> Result<(), Failure> {
-    let run = Run::begin(&args.job)?;
+pub(crate) fn run(args: &ServerArgs, storage: &Arc<dyn Storage>) -> Result<(), Failure> {
+    let run = Run::begin(&args.job, storage)?;
     let request = plan::config(&args.job, args.workers)?;
     plan::use_threads(args.job.threads)?;
     let address = address(args).map_err(Failure::input)?;
     let faults = faults(&args.faults)?;
-    let checkpoint = checkpoint(&args.faults)?;
-    let find =
-        |policy: &CheckpointPolicy| ddiht_server::find_checkpoint(&policy.directory, &request);
-    let saved = checkpoint.as_ref().map(find).transpose()?.flatten();
+    let policy = checkpoint(&args.faults, storage)?;
+    let find = |policy: &CheckpointPolicy| ddiht_server::find_checkpoint(policy, &request);
+    let saved = policy.as_ref().map(find).transpose()?.flatten();
     let rounds = saved.as_ref().map(|saved| saved.checkpoint.rounds);
-    let directory = checkpoint.as_ref().map(|policy| policy.directory.clone());
+    let checkpoint = policy.clone();
     let security = args.security.open(args.workers)?;
+    for location in &args.data {
+        ddiht_store::check(Path::new(location)).map_err(Failure::input)?;
+    }
     let data = args.data.clone();
     let config = ServerConfig { request, data, security, faults, checkpoint, saved };
     run.signals.defer();
@@ -74,7 +79,7 @@ pub(crate) fn run(args: &ServerArgs) -> Result<(), Failure> {
     };
     run.conclude(&trained, console)?;
     // The model is written: there is nothing to go on with any more.
-    match directory.map(|directory| ddiht_server::forget_checkpoints(&directory)) {
+    match policy.as_ref().map(ddiht_server::forget_checkpoints) {
         Some(Err(error)) => Err(Failure::run(ForgetError(error))),
         _ => Ok(()),
     }
@@ -98,9 +103,13 @@ fn faults(args: &FaultArgs) -> Result<FaultPolicy, Failure> {
     })
 }
 
-fn checkpoint(args: &FaultArgs) -> Result<Option<CheckpointPolicy>, Failure> {
+fn checkpoint(
+    args: &FaultArgs,
+    storage: &Arc<dyn Storage>,
+) -> Result<Option<CheckpointPolicy>, Failure> {
     let every = plan::time("--checkpoint-every", &args.checkpoint_every)?;
-    Ok(args.checkpoint.clone().map(|directory| CheckpointPolicy { directory, every }))
+    let policy = |directory| CheckpointPolicy { storage: storage.clone(), directory, every };
+    Ok(args.checkpoint.clone().map(policy))
 }
 
 fn address(args: &ServerArgs) -> Result<SocketAddr, AddressError> {

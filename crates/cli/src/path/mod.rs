@@ -12,6 +12,7 @@ use ddiht_core::{
     coordinator::Search,
     data::{self, RawData, ReadOptions},
     folds::Spread,
+    storage::Storage,
     train::{Series, Trained, TrainingSet},
 };
 
@@ -106,10 +107,10 @@ enum PathError {
 const PATIENCE: usize = 3;
 
 /// Trains along the path as `args` say.
-pub(crate) fn run(args: &PathArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &PathArgs, storage: &dyn Storage) -> Result<(), Failure> {
     let begin = Instant::now();
     output::start_log(args.job.quiet);
-    plan::check_output("the model", args.job.model.as_deref())?;
+    plan::check_model(storage, args.job.model.as_deref())?;
     plan::check_output("the picture", args.output.as_deref())?;
     if let Some(path) = &args.output {
         chart::check_name(path)?;
@@ -119,7 +120,7 @@ pub(crate) fn run(args: &PathArgs) -> Result<(), Failure> {
     plan::use_threads(args.job.threads)?;
     let signals = Signals::listen();
     let options = ReadOptions { zero_based: args.job.zero_based, ..ReadOptions::default() };
-    let raw = data::read(&args.data, &options)?;
+    let raw = data::read(storage, &args.data, &options)?;
     let spreads = cross_validate(args, &configs, &raw, score, &signals)?;
 
     let set = TrainingSet::prepare(&configs[0], raw)?;
@@ -131,7 +132,7 @@ pub(crate) fn run(args: &PathArgs) -> Result<(), Failure> {
     for (at, config) in configs.iter().enumerate() {
         let trained = series.run(config, Search::Near, &mut console)?;
         let spread = match &mut judge {
-            Some(judge) => Some(judge.score(&trained.model)?),
+            Some(judge) => Some(judge.score(storage, &trained.model)?),
             None => spreads.get(at).copied(),
         };
         settings.push(Setting::new(config, &trained, spread));
@@ -143,7 +144,7 @@ pub(crate) fn run(args: &PathArgs) -> Result<(), Failure> {
     let chosen = choose(args, &settings);
     if let Some(path) = &args.job.model {
         let at = chosen.ok_or_else(|| Failure::input(PathError::NoChoice))?;
-        refit(&configs[at], &mut series, &mut console)?.model.save(path)?;
+        refit(&configs[at], &mut series, &mut console)?.model.save(storage, path)?;
     }
     let report = Report::new(settings, score.name(), begin.elapsed());
     if let Some(path) = &args.output {

@@ -18,6 +18,7 @@ use ddiht_core::{
     folds::{Folds, Spread, classes},
     model::Model,
     shard::Rows,
+    storage::Storage,
     train::{Series, TrainingSet},
 };
 
@@ -60,8 +61,13 @@ impl Judge {
     }
 
     /// The score of `model`.
-    pub(super) fn score(&mut self, model: &Model) -> Result<Spread, Failure> {
-        let rows = input::read_for(model, std::slice::from_ref(&self.data), Labels::Needed)?;
+    pub(super) fn score(
+        &mut self,
+        storage: &dyn Storage,
+        model: &Model,
+    ) -> Result<Spread, Failure> {
+        let rows =
+            input::read_for(storage, model, std::slice::from_ref(&self.data), Labels::Needed)?;
         let score = self.score.of(model, rows)?;
         self.since_best = if score < self.best { 0 } else { self.since_best + 1 };
         self.best = self.best.min(score);

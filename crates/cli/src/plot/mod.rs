@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
+use ddiht_core::storage::scheme;
 use thiserror::Error;
 
 use history::History;
@@ -89,6 +90,8 @@ pub(crate) enum PlotError {
     NoBytes(PathBuf),
     #[error("{}: the picture's name must end in .svg or .png", .0.display())]
     Format(PathBuf),
+    #[error("{}: histories and pictures are files on this machine", .0.display())]
+    Elsewhere(PathBuf),
     #[error("the size must be WIDTHxHEIGHT with both from 300 to 8000, such as 1200x840")]
     Size,
     #[error("{labels} labels were given for {histories} histories; give one for each, or none")]
@@ -101,6 +104,10 @@ pub(crate) enum PlotError {
 
 /// Draws the histories of `args` and writes the picture.
 pub(crate) fn run(args: &PlotArgs) -> Result<(), PlotError> {
+    let mut files = args.histories.iter().chain([&args.output]);
+    if let Some(elsewhere) = files.find(|path| scheme(path).is_some()) {
+        return Err(PlotError::Elsewhere(elsewhere.clone()));
+    }
     let format = Format::of(&args.output)?;
     let histories = read_all(args)?;
     let picture = draw::Picture {

@@ -5,7 +5,6 @@
 //! it. Lengths are held against the header, and the header against the size of the file, before memory is
 //! asked for; what a stream of unknown size claims is believed only as far as its bytes arrive.
 
-use std::fs;
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -14,10 +13,10 @@ use wincode::io::std_read::ReadAdapter;
 use wincode::io::std_write::WriteAdapter;
 use wincode::{SchemaRead, SchemaReadOwned, SchemaWrite};
 
-use super::atomic::write_atomically;
 use super::csr::CsrMatrix;
 use super::error::{DataError, ShardError};
 use super::source::Source;
+use crate::storage::Storage;
 
 /// The first bytes of every shard file: no text starts like this, and a line-end conversion shows.
 pub const MAGIC: [u8; 8] = *b"\x89DDIHT\r\n";
@@ -150,14 +149,16 @@ impl Header {
 
 /// Writes a shard: `path` then holds all of it, or is as it was before.
 pub fn write_shard(
+    storage: &dyn Storage,
     path: &Path,
     info: &ShardInfo,
     x: &CsrMatrix,
     labels: &[f64],
 ) -> Result<(), DataError> {
     debug_assert_eq!(x.rows(), labels.len());
-    write_atomically(path, |out| encode(out, info, x, labels))
-        .map_err(|source| DataError::Write { path: path.into(), source })
+    storage
+        .write(path, &mut |mut out| encode(&mut out, info, x, labels))
+        .map_err(|source| DataError::Write { path: storage.name(path), source })
 }
 
 fn encode(out: &mut impl Write, info: &ShardInfo, x: &CsrMatrix, labels: &[f64]) -> io::Result<()> {
@@ -184,8 +185,8 @@ where
 }
 
 /// Reads a whole shard file.
-pub fn read_shard(path: &Path) -> Result<Shard, DataError> {
-    read_from(Source::open(path)?)
+pub fn read_shard(storage: &dyn Storage, path: &Path) -> Result<Shard, DataError> {
+    read_from(Source::open(storage, path)?)
 }
 
 /// The name of a shard's file in a directory.
@@ -194,36 +195,34 @@ pub fn shard_path(directory: &Path, shard: usize, shards: usize) -> PathBuf {
 }
 
 /// The shard files of a directory, by name.
-pub(super) fn files_in(directory: &Path) -> Result<Vec<PathBuf>, DataError> {
-    let failed = |source| DataError::Open { path: directory.into(), source };
-    let mut files = Vec::new();
-    for entry in fs::read_dir(directory).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if path.extension().is_some_and(|extension| extension == EXTENSION) {
-            files.push(path);
-        }
-    }
-    files.sort();
-    if files.is_empty() { Err(DataError::Directory(directory.into())) } else { Ok(files) }
+pub(super) fn files_in(storage: &dyn Storage, directory: &Path) -> Result<Vec<PathBuf>, DataError> {
+    let failed = |source| DataError::Open { path: storage.name(directory), source };
+    let mut files = storage.list(directory).map_err(failed)?;
+    files.retain(|path| path.extension().is_some_and(|extension| extension == EXTENSION));
+    if files.is_empty() { Err(DataError::Directory(storage.name(directory))) } else { Ok(files) }
 }
 
 /// Reads a shard from an input that is open already.
 pub(super) fn read_from(source: Source) -> Result<Shard, DataError> {
-    let (name, size) = (source.name().to_owned(), source.size());
+    let size = source.size();
     let mut input = BufReader::with_capacity(1 << 20, source);
-    decode_shard(&mut input, size).map_err(|error| match error {
+    decode_shard(&mut input, size).map_err(|error| explain(input.get_ref(), error))
+}
+
+fn explain(input: &Source, error: ShardError) -> DataError {
+    match error {
         // The input knows best what an error of its own means: a damaged archive, say.
-        ShardError::Io(e) => input.get_ref().error(e),
-        source => DataError::Shard { path: name, source },
-    })
+        ShardError::Io(e) => input.error(e),
+        source => DataError::Shard { path: input.name().into(), source },
+    }
 }
 
 /// Reads only the head of a shard file.
-pub fn inspect_shard(path: &Path) -> Result<ShardSummary, DataError> {
-    let source = Source::open(path)?;
+pub fn inspect_shard(storage: &dyn Storage, path: &Path) -> Result<ShardSummary, DataError> {
+    let mut source = Source::open(storage, path)?;
     let size = source.size();
-    let header = decode_header(&mut Summed::new(source), size);
-    header.map(|h| h.summary()).map_err(|source| DataError::Shard { path: path.into(), source })
+    let header = decode_header(&mut Summed::new(&mut source), size);
+    header.map(|h| h.summary()).map_err(|error| explain(&source, error))
 }
 
 /// The shard in a stream, of `size` bytes where that is known beforehand.

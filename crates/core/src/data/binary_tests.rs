@@ -1,4 +1,7 @@
+use std::fs;
+
 use super::*;
+use crate::storage::Local;
 
 fn info() -> ShardInfo {
     ShardInfo { shard: 1, of: 3, first_row: 1, stride: 3, total_rows: 7, zero_based: true }
@@ -170,15 +173,15 @@ fn files_are_replaced_whole() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("0.shard");
     fs::write(&path, "old").unwrap();
-    assert!(read_shard(&path).unwrap_err().to_string().contains("0.shard"));
+    assert!(read_shard(&Local, &path).unwrap_err().to_string().contains("0.shard"));
     let (x, labels) = sample();
-    write_shard(&path, &info(), &x, &labels).unwrap();
+    write_shard(&Local, &path, &info(), &x, &labels).unwrap();
     assert_eq!(fs::read(&path).unwrap(), STORED);
-    assert_eq!(read_shard(&path).unwrap().x, x);
-    let summary = inspect_shard(&path).unwrap();
+    assert_eq!(read_shard(&Local, &path).unwrap().x, x);
+    let summary = inspect_shard(&Local, &path).unwrap();
     assert_eq!((summary.info, summary.rows, summary.cols, summary.nnz), (info(), 2, 5, 2));
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     let nowhere = dir.path().join("none").join("0.shard");
-    let error = write_shard(&nowhere, &info(), &x, &labels).unwrap_err();
+    let error = write_shard(&Local, &nowhere, &info(), &x, &labels).unwrap_err();
     assert!(matches!(error, DataError::Write { .. }));
 }

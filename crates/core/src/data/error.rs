@@ -8,8 +8,9 @@ use thiserror::Error;
 use super::labels::LabelRule;
 use super::libsvm::LineError;
 use super::source::Compression;
+use crate::storage::is_outage;
 
-/// An input that cannot be used: the user's to mend, never a bug of ours.
+/// An input that cannot be used: the user's to mend, or the network's, never a bug of ours.
 #[derive(Debug, Error)]
 pub enum DataError {
     /// The file does not exist or may not be read.
@@ -23,9 +24,6 @@ pub enum DataError {
     /// A directory without shard files was named.
     #[error("{}: is a directory without shards (*.ddiht), name its files", .0.display())]
     Directory(PathBuf),
-    /// A location that only a build with remote access can read.
-    #[error("{0}: remote locations are not supported by this build; download the file first")]
-    Remote(String),
     /// Reading failed half-way.
     #[error("{}: cannot read: {source}", path.display())]
     Read {
@@ -132,6 +130,16 @@ pub enum DataError {
         /// The model's positive label.
         positive: f64,
     },
+}
+
+impl DataError {
+    /// Whether the way to the input is to blame, and not the input.
+    pub fn is_outage(&self) -> bool {
+        match self {
+            Self::Open { source, .. } | Self::Read { source, .. } => is_outage(source),
+            _ => false,
+        }
+    }
 }
 
 /// What is wrong with a binary shard file.

@@ -1,6 +1,5 @@
 //! Reading data: text and shard files into one [`CsrMatrix`], labels into two classes.
 
-mod atomic;
 mod batch;
 pub mod binary;
 mod class_weight;
@@ -12,7 +11,6 @@ pub mod prepare;
 pub mod reader;
 pub mod source;
 
-pub(crate) use atomic::write_atomically;
 pub use binary::{
     Shard, ShardInfo, ShardSummary, inspect_shard, read_shard, shard_path, write_shard,
 };

@@ -15,6 +15,7 @@ use super::csr::CsrMatrix;
 use super::error::DataError;
 use super::libsvm::{self, LineError};
 use super::source::Source;
+use crate::storage::Storage;
 
 /// Bytes of text in a batch: enough to keep the threads busy, little beside the data they make.
 const BATCH_BYTES: usize = 8 << 20;
@@ -49,29 +50,44 @@ pub struct RawData {
     pub zero_based: bool,
 }
 
-/// Reads all inputs, in order; `-` is stdin, and a directory is the shard files in it.
+/// Reads all inputs from `storage`, in order; `-` is stdin, and a directory is the shard files in it.
 ///
 /// A binary shard file is known by its first bytes, and its rows are taken as they are stored. Runs in the
 /// current rayon pool.
-pub fn read(inputs: &[PathBuf], options: &ReadOptions) -> Result<RawData, DataError> {
-    read_batched(inputs, options, BATCH_BYTES)
+pub fn read(
+    storage: &dyn Storage,
+    inputs: &[PathBuf],
+    options: &ReadOptions,
+) -> Result<RawData, DataError> {
+    read_batched(storage, inputs, options, BATCH_BYTES)
 }
 
 /// As [`read`], with the bytes of text in a batch given: the way to have many batches in a small test.
 pub fn read_batched(
+    storage: &dyn Storage,
     inputs: &[PathBuf],
     options: &ReadOptions,
     batch_bytes: usize,
 ) -> Result<RawData, DataError> {
     let mut reader = Reader::new(options, batch_bytes);
     for path in inputs {
-        if path.is_dir() {
-            binary::files_in(path)?.iter().try_for_each(|file| reader.take(file))?;
+        if is_directory(storage, path)? {
+            let files = binary::files_in(storage, path)?;
+            files.iter().try_for_each(|file| reader.take(Source::open(storage, file)?))?;
         } else {
-            reader.take(path)?;
+            reader.take(Source::open(storage, path)?)?;
         }
     }
-    reader.finish(inputs)
+    reader.finish(inputs.iter().map(|path| storage.name(path)))
+}
+
+/// Whether an input is a directory of shards.
+///
+/// # Errors
+/// The storage cannot be asked.
+pub fn is_directory(storage: &dyn Storage, path: &Path) -> Result<bool, DataError> {
+    let failed = |source| DataError::Open { path: storage.name(path), source };
+    storage.is_directory(path).map_err(failed)
 }
 
 /// The rows so far.
@@ -107,8 +123,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn take(&mut self, path: &Path) -> Result<(), DataError> {
-        let mut source = Source::open(path)?;
+    fn take(&mut self, mut source: Source) -> Result<(), DataError> {
         if source.peek(binary::MAGIC.len() as u64)? == binary::MAGIC {
             return self.take_shard(source);
         }
@@ -209,9 +224,9 @@ impl<'a> Reader<'a> {
         max.map_or(indices.len(), |max| indices.partition_point(|&j| j <= max))
     }
 
-    fn finish(mut self, inputs: &[PathBuf]) -> Result<RawData, DataError> {
+    fn finish(mut self, inputs: impl Iterator<Item = PathBuf>) -> Result<RawData, DataError> {
         if self.total_rows == 0 {
-            return Err(DataError::Empty(inputs.to_vec()));
+            return Err(DataError::Empty(inputs.collect()));
         }
         self.restore_order();
         if let Some(max) = self.options.max_feature {

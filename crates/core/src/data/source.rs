@@ -1,11 +1,13 @@
-//! Opening an input: a path or `-` for stdin, decompressed according to its extension.
+//! Opening an input: a location or `-` for stdin, decompressed according to its extension.
 
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::error::DataError;
+use crate::storage::{Opened, Storage};
 
 /// How a file is compressed, judged by its extension alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +52,8 @@ pub struct Source {
     compression: Option<Compression>,
     size: Option<u64>,
     reader: Box<dyn Read + Send>,
+    /// Whether it was the storage that failed, and not a decoder.
+    broken: Arc<AtomicBool>,
 }
 
 impl fmt::Debug for Source {
@@ -62,46 +66,41 @@ impl fmt::Debug for Source {
 }
 
 impl Source {
-    /// Opens `path`; `-` is stdin, which is never decompressed.
-    pub fn open(path: &Path) -> Result<Self, DataError> {
+    /// Opens `path` in `storage`; `-` is stdin, which is never decompressed.
+    pub fn open(storage: &dyn Storage, path: &Path) -> Result<Self, DataError> {
         if path == Path::new("-") {
             return Ok(Self {
                 name: "<stdin>".into(),
                 compression: None,
                 size: None,
                 reader: Box::new(io::stdin()),
+                broken: Arc::default(),
             });
         }
-        if let Some(location) = remote(path) {
-            return Err(DataError::Remote(location));
+        let name = storage.name(path);
+        let opened = storage.open(path);
+        match opened.and_then(|opened| Self::decompress(opened, name.clone())) {
+            Ok(source) => Ok(source),
+            Err(source) if source.kind() == io::ErrorKind::IsADirectory => {
+                Err(DataError::Directory(name))
+            }
+            Err(source) => Err(DataError::Open { path: name, source }),
         }
-        Self::open_file(path).map_err(|source| match source.kind() {
-            io::ErrorKind::IsADirectory => DataError::Directory(path.into()),
-            _ => DataError::Open { path: path.into(), source },
-        })
     }
 
-    fn open_file(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
-        let meta = file.metadata()?;
-        if meta.is_dir() {
-            return Err(io::ErrorKind::IsADirectory.into());
-        }
-        let compression = Compression::of(path);
+    fn decompress(opened: Opened, name: PathBuf) -> io::Result<Self> {
+        let broken = Arc::new(AtomicBool::new(false));
+        let stored = Stored { reader: opened.reader, broken: broken.clone() };
+        let compression = Compression::of(&name);
         let reader: Box<dyn Read + Send> = match compression {
-            None => Box::new(file),
-            Some(Compression::Gzip) => Box::new(flate2::read::MultiGzDecoder::new(file)),
-            Some(Compression::Bzip2) => Box::new(bzip2::read::MultiBzDecoder::new(file)),
-            Some(Compression::Xz) => Box::new(liblzma::read::XzDecoder::new_multi_decoder(file)),
-            Some(Compression::Zstd) => Box::new(zstd::Decoder::new(file)?),
+            None => Box::new(stored),
+            Some(Compression::Gzip) => Box::new(flate2::read::MultiGzDecoder::new(stored)),
+            Some(Compression::Bzip2) => Box::new(bzip2::read::MultiBzDecoder::new(stored)),
+            Some(Compression::Xz) => Box::new(liblzma::read::XzDecoder::new_multi_decoder(stored)),
+            Some(Compression::Zstd) => Box::new(zstd::Decoder::new(stored)?),
         };
-        Ok(Self {
-            name: path.into(),
-            compression,
-            // A pipe has a length of 0 that means nothing.
-            size: (compression.is_none() && meta.is_file()).then_some(meta.len()),
-            reader,
-        })
+        let size = opened.size.filter(|_| compression.is_none());
+        Ok(Self { name, compression, size, reader, broken })
     }
 
     /// The name to use in messages.
@@ -127,8 +126,7 @@ impl Source {
     /// Turns what went wrong while reading into an error that names the file.
     pub fn error(&self, source: io::Error) -> DataError {
         let path = self.name.clone();
-        // The operating system's errors have a code; a decoder's own do not.
-        let decoder = source.raw_os_error().is_none();
+        let decoder = !self.broken.load(Ordering::Relaxed);
         match self.compression {
             Some(format) if decoder && source.kind() == io::ErrorKind::UnexpectedEof => {
                 DataError::Truncated { path, format }
@@ -145,35 +143,78 @@ impl Read for Source {
     }
 }
 
-/// The text of a path that is a location of some other kind, such as `s3://bucket/file`.
-fn remote(path: &Path) -> Option<String> {
-    let text = path.to_str()?;
-    let (scheme, _) = text.split_once("://")?;
-    let named = !scheme.is_empty() && scheme.bytes().all(|b| b.is_ascii_alphanumeric());
-    named.then(|| text.to_owned())
+/// What a storage has, before it is decompressed. Decoders hand on errors that are not their own, and only
+/// here can the two be told apart.
+struct Stored {
+    reader: Box<dyn Read + Send>,
+    broken: Arc<AtomicBool>,
+}
+
+impl Read for Stored {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buf);
+        let failed = read.as_ref().is_err_and(|e| e.kind() != io::ErrorKind::Interrupted);
+        self.broken.fetch_or(failed, Ordering::Relaxed);
+        read
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::storage::Local;
 
-    #[test]
-    fn remote_locations_are_refused_by_name() {
-        for location in ["s3://b/x.gz", "http://h/x", "https://h/x", "gs://b/x"] {
-            let error = Source::open(Path::new(location)).unwrap_err();
-            assert!(matches!(&error, DataError::Remote(l) if l == location));
-            assert!(error.to_string().contains("not supported by this build"));
+    /// A storage whose files break off with an error after `good` bytes.
+    #[derive(Debug)]
+    struct Brittle {
+        bytes: Vec<u8>,
+        good: usize,
+    }
+
+    impl Read for Brittle {
+        fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+            if self.good == 0 {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "nobody answers"));
+            }
+            let length = buf.len().min(self.good).min(100);
+            buf[..length].copy_from_slice(&self.bytes[..length]);
+            self.bytes.drain(..length);
+            self.good -= length;
+            Ok(length)
         }
+    }
+
+    /// A connection that is lost is no damage to the archive, whatever the decoder makes of it.
+    #[test]
+    fn failures_of_the_storage_are_not_blamed_on_the_archive() {
+        let mut text = Vec::new();
+        for i in 0..20_000u32 {
+            text.extend(i.wrapping_mul(2_654_435_761).to_le_bytes());
+        }
+        let mut gzip = flate2::read::GzEncoder::new(text.as_slice(), flate2::Compression::fast());
+        let mut bytes = Vec::new();
+        gzip.read_to_end(&mut bytes).unwrap();
+        let read = |reader: Box<dyn Read + Send>| {
+            let opened = Opened { reader, size: None };
+            let mut source = Source::decompress(opened, "far.gz".into()).unwrap();
+            let error = source.read_to_end(&mut Vec::new()).unwrap_err();
+            source.error(error)
+        };
+        let lost = read(Box::new(Brittle { bytes: bytes.clone(), good: 5000 }));
+        assert!(matches!(&lost, DataError::Read { .. }), "{lost}");
+        assert!(lost.to_string().contains("nobody answers") && lost.is_outage(), "{lost}");
+        let cut = read(Box::new(io::Cursor::new(bytes[..5000].to_vec())));
+        assert!(matches!(cut, DataError::Truncated { .. }) && !cut.is_outage(), "{cut}");
     }
 
     #[test]
     fn missing_files_and_directories_are_named() {
         let dir = tempfile::tempdir().unwrap();
         let missing = dir.path().join("none.txt");
-        let error = Source::open(&missing).unwrap_err();
+        let error = Source::open(&Local, &missing).unwrap_err();
         assert!(matches!(error, DataError::Open { .. }));
         assert!(error.to_string().contains("none.txt"));
-        let error = Source::open(dir.path()).unwrap_err();
+        let error = Source::open(&Local, dir.path()).unwrap_err();
         assert!(matches!(error, DataError::Directory(_)));
     }
 
@@ -182,7 +223,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.txt");
         std::fs::write(&path, b"abcdef").unwrap();
-        let mut source = Source::open(&path).unwrap();
+        let mut source = Source::open(&Local, &path).unwrap();
         assert_eq!(source.peek(4).unwrap(), b"abcd");
         assert_eq!(source.peek(9).unwrap(), b"abcdef");
         let mut all = Vec::new();
