@@ -35,8 +35,9 @@ enum BadOption {
     NoDirectory { what: &'static str, path: String, directory: String },
     #[error("cannot write {what} to {path}: it is there and is not a regular file")]
     NotAFile { what: &'static str, path: String },
-    #[error("{what} can only be written to a file on this machine, not to {location}")]
-    NotLocal { what: &'static str, location: String },
+    // Only the scheme is named: the rest may hold a secret.
+    #[error("{what} can only be written to a file on this machine, not to {scheme}://")]
+    NotLocal { what: &'static str, scheme: String },
     #[error("the threads could not be started: {0}")]
     Pool(#[from] rayon::ThreadPoolBuildError),
 }
@@ -179,9 +180,8 @@ pub(crate) fn check_model(storage: &dyn Storage, location: Option<&Path>) -> Res
 
 /// Refuses a location that is not on this machine, where only files of this machine will do.
 pub(crate) fn check_local(what: &'static str, path: Option<&Path>) -> Result<(), Failure> {
-    let Some(path) = path.filter(|path| scheme(path).is_some()) else { return Ok(()) };
-    let location = path.display().to_string();
-    Err(Failure::input(BadOption::NotLocal { what, location }))
+    let Some(scheme) = path.and_then(scheme) else { return Ok(()) };
+    Err(Failure::input(BadOption::NotLocal { what, scheme: scheme.to_owned() }))
 }
 
 /// Refuses an output file that cannot be written before any time is spent on it.

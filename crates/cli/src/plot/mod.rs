@@ -90,8 +90,9 @@ pub(crate) enum PlotError {
     NoBytes(PathBuf),
     #[error("{}: the picture's name must end in .svg or .png", .0.display())]
     Format(PathBuf),
-    #[error("{}: histories and pictures are files on this machine", .0.display())]
-    Elsewhere(PathBuf),
+    // Only the scheme is named: the rest may hold a secret.
+    #[error("histories and pictures are files on this machine, not at {0}://")]
+    Elsewhere(String),
     #[error("the size must be WIDTHxHEIGHT with both from 300 to 8000, such as 1200x840")]
     Size,
     #[error("{labels} labels were given for {histories} histories; give one for each, or none")]
@@ -105,8 +106,8 @@ pub(crate) enum PlotError {
 /// Draws the histories of `args` and writes the picture.
 pub(crate) fn run(args: &PlotArgs) -> Result<(), PlotError> {
     let mut files = args.histories.iter().chain([&args.output]);
-    if let Some(elsewhere) = files.find(|path| scheme(path).is_some()) {
-        return Err(PlotError::Elsewhere(elsewhere.clone()));
+    if let Some(elsewhere) = files.find_map(|path| scheme(path)) {
+        return Err(PlotError::Elsewhere(elsewhere.to_owned()));
     }
     let format = Format::of(&args.output)?;
     let histories = read_all(args)?;
