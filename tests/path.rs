@@ -92,7 +92,7 @@ fn validation_data_end_a_path_that_no_longer_helps() {
         Some(rest) => format!("-{rest}\n"),
         None => format!("+{}\n", &line[1..]),
     };
-    let valid = place.write("valid.svm", &text.lines().map(other).collect::<String>());
+    let valid = place.write("valid.svm", text.lines().map(other).collect::<String>());
     let mut call = ddiht();
     call.arg("path").arg(&data).args(["-k", "1,2,4,8,16,32,64,128", "--json", "--valid"]);
     let report = json(call.arg(&valid));

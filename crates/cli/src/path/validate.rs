@@ -80,6 +80,9 @@ impl Judge {
     }
 }
 
+/// The scores of all settings on one fold.
+type Scores = Result<Vec<f64>, Failure>;
+
 /// Trains along the path on every fold, several folds at once, and scores each setting on the rows left out.
 pub(super) fn all_folds(
     configs: &[ValidConfig],
@@ -92,8 +95,7 @@ pub(super) fn all_folds(
     let labels = classes(&raw.labels, settings.positive.as_ref());
     let folds = Folds::deal(&labels, settings.loss.is_classification(), count, settings.seed);
     let next = AtomicUsize::new(0);
-    let results: Vec<Mutex<Option<Result<Vec<f64>, Failure>>>> =
-        (0..count).map(|_| Mutex::new(None)).collect();
+    let results: Vec<Mutex<Option<Scores>>> = (0..count).map(|_| Mutex::new(None)).collect();
     // Threads of their own: a run waits for its shards, which must find room in the pool.
     thread::scope(|scope| {
         for _ in 0..rayon::current_num_threads().min(count) {
@@ -123,7 +125,7 @@ fn one_fold(
     fold: usize,
     score: Score,
     signals: &Signals,
-) -> Result<Vec<f64>, Failure> {
+) -> Scores {
     let (inside, outside) = folds.split(raw, fold);
     let set = TrainingSet::prepare(&configs[0], inside)?;
     let labels = set.launch().labels;

@@ -298,7 +298,7 @@ fn jobs() {
 
 #[test]
 fn launches_that_contradict() {
-    let cases: [(Change<pb::Launch>, &str); 11] = [
+    let cases: [(Change<pb::Launch>, &str); 9] = [
         (|l| job_of(l).shards = 4, "job.shards contradicts assignment.shards"),
         (|l| job_of(l).cols = 49, "job.cols contradicts facts.cols"),
         (|l| job_of(l).total_rows = 299, "job.total_rows contradicts facts.rows"),
@@ -313,13 +313,15 @@ fn launches_that_contradict() {
             "job.loss contradicts preparation.task",
         ),
         (|l| map_of(l).negative = 1.0, "launch.labels.negative"),
-        (|l| map_of(l).negative_weight = 0.0, "launch.labels.negative_weight"),
-        (|l| map_of(l).positive_weight = f64::INFINITY, "launch.labels.positive_weight"),
         (|l| map_of(l).negative = f64::NAN, "launch.labels.negative"),
     ];
     for (change, words) in cases {
         assert_refused(verdict(change), Code::InvalidArgument, words);
     }
+    let weightless = |l: &mut pb::Launch| map_of(l).negative_weight = 0.0;
+    assert_refused(verdict(weightless), Code::OutOfRange, "launch.labels.negative_weight");
+    let endless = |l: &mut pb::Launch| map_of(l).positive_weight = f64::INFINITY;
+    assert!(verdict(endless).unwrap_err().to_string().contains("launch.labels.positive_weight"));
 }
 
 #[test]
