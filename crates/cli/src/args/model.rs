@@ -1,0 +1,66 @@
+//! Commands that take a trained model.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ddiht_core::data::{LabelRule, Normalize};
+
+/// Predict with a model: one line a row, the label (or score, or probability).
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ddiht predict model.json new.svm -o answers.txt")]
+pub(crate) struct PredictArgs {
+    /// The model file
+    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: PreparedData,
+    /// Where to write [default: stdout]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Print x'w in place of labels
+    #[arg(long, conflicts_with = "probabilities")]
+    pub(crate) scores: bool,
+    /// Print the probability of the positive class (logistic models)
+    #[arg(long)]
+    pub(crate) probabilities: bool,
+}
+
+/// Measure a model on data: objective, accuracy, AUC, F1 and more, or RMSE and R2.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ddiht eval model.json test.svm --json")]
+pub(crate) struct EvalArgs {
+    /// The model file
+    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: PreparedData,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Data for a model that knows how to prepare it.
+#[derive(Debug, Args)]
+pub(crate) struct PreparedData {
+    /// LIBSVM text (plain or compressed) or shards; `-` is stdin
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) data: Vec<PathBuf>,
+    /// Must be the model's own, which is applied anyway
+    #[arg(long)]
+    pub(crate) normalize: Option<Normalize>,
+    /// Must be the model's own, which is applied anyway
+    #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
+    pub(crate) positive: Option<LabelRule>,
+}
+
+/// Say what is in a model, a shard or a checkpoint.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ddiht inspect model.json --top 20")]
+pub(crate) struct InspectArgs {
+    /// A model, a shard file or a checkpoint
+    pub(crate) file: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Weights to show, largest first
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) top: usize,
+}
