@@ -246,6 +246,13 @@ fn eval_reports_the_measures() {
     assert!((number(&measured, "objective") - number(&summary, "objective")).abs() < 1e-9);
     let text = ok(ddiht().arg("eval").arg(&model).arg(&data));
     assert!(text.contains("objective") && text.contains("accuracy"), "{text}");
+    let lines: Vec<Vec<&str>> = text.lines().map(|l| l.split_whitespace().collect()).collect();
+    let at = lines.iter().position(|words| words.first() == Some(&"confusion")).unwrap();
+    assert_eq!(lines[at], ["confusion", "predicted", "-1", "predicted", "1"]);
+    let confusion = &measured["confusion"];
+    let counts = |a: &str, b: &str| [confusion[a].to_string(), confusion[b].to_string()];
+    assert_eq!(lines[at + 1][2..], counts("tn", "fp"));
+    assert_eq!(lines[at + 2][2..], counts("fn", "tp"));
 
     let numbers = place.write("r.svm", "1.5 1:1\n-2 1:-1 2:1\n3.25 1:2\n");
     let (mut train, model) = place.train(&numbers, 2, "r.json");

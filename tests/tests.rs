@@ -19,5 +19,7 @@ mod reference;
 mod refusals;
 mod regression;
 mod security;
+mod settings;
 mod stopping;
+mod tables;
 mod util;

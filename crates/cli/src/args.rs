@@ -47,13 +47,13 @@ pub(crate) enum Command {
     Health(AddressArgs),
 }
 
-/// Train a model: read LIBSVM data, choose at most k features, print objective, bound and gap.
+/// Train a model: read data, choose at most k features, print objective, bound and gap.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example: ddiht train news.svm.xz -k 1000 --test news.t.svm.xz --model news.json"
 )]
 pub(crate) struct TrainArgs {
-    /// Training data: LIBSVM text (plain, .gz, .bz2, .xz, .zst) or shards; `-` is stdin
+    /// Training data: LIBSVM text or .csv and .tsv with a header (plain, .gz, .bz2, .xz, .zst), or shards; `-` is stdin
     #[arg(required = true, value_name = "DATA")]
     pub(crate) data: Vec<PathBuf>,
 
@@ -84,8 +84,8 @@ pub(crate) struct JobArgs {
     #[arg(long, value_name = "G", default_value_t = 0.25)]
     pub(crate) gamma: f64,
 
-    /// Strength of the ridge (lambda/2)||w||^2 [default: 1e-4]
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    /// Strength of the ridge (lambda/2)||w||^2
+    #[arg(long, value_name = "X", default_value = "1e-4", allow_negative_numbers = true)]
     pub(crate) lambda: Option<f64>,
 
     /// The same as LIBLINEAR's C: lambda = 1/(C N)
@@ -119,6 +119,14 @@ pub(crate) struct JobArgs {
     /// Feature numbers of text data start at 0
     #[arg(long)]
     pub(crate) zero_based: bool,
+
+    /// Column of CSV or TSV data that is the label: its name, or its number from 1 [default: the first]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) label: Option<String>,
+
+    /// File with the features' names, one a line: they are kept in the model. Tables have them in their header
+    #[arg(long, value_name = "FILE")]
+    pub(crate) names: Option<PathBuf>,
 
     /// Do not add a constant feature
     #[arg(long)]

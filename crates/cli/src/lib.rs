@@ -4,6 +4,7 @@
 
 mod args;
 mod cluster;
+mod columns;
 mod evaluation;
 mod failure;
 mod history;

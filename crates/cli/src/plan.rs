@@ -73,6 +73,7 @@ pub(crate) fn config(args: &JobArgs, workers: usize) -> Result<ValidConfig, Fail
         normalize: args.normalize,
         positive: args.positive.clone(),
         zero_based: args.zero_based,
+        label: args.label.clone(),
     };
     Ok(config.check()?)
 }

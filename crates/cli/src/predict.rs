@@ -35,7 +35,8 @@ pub(crate) fn run(args: &PredictArgs) -> Result<(), Failure> {
         return Err(Failure::input(PredictError::NoProbabilities(loss)));
     }
     plan::check_output("predictions", args.output.as_deref())?;
-    let rows = input::prepared(&model, &args.data, Labels::Ignored)?;
+    let labels = if args.no_label { Labels::Absent } else { Labels::Ignored };
+    let rows = input::prepared(&model, &args.data, labels)?;
     let answers = Answers::of(loss, &model.columns(), rows);
     match &args.output {
         None => {

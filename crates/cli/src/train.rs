@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use ddiht_core::{
-    data::{self, RawData, ReadOptions},
+    data::{self, LabelColumn, RawData, ReadOptions},
     evaluate::Answers,
     model::Model,
     train::{Trained, TrainingSet, train},
@@ -12,6 +12,7 @@ use ddiht_core::{
 use crate::{
     args::{JobArgs, TrainArgs, TransportName},
     cluster,
+    columns::Columns,
     failure::Failure,
     history::History,
     input::{self, Labels},
@@ -29,9 +30,11 @@ struct HistoryError {
 
 /// Trains as `args` say.
 pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
-    let run = Run::begin(&args.job)?;
+    let mut run = Run::begin(&args.job)?;
     let config = plan::config(&args.job, args.workers)?;
     plan::use_threads(args.job.threads)?;
+    let (label, names) = (args.job.label.as_deref(), args.job.names.as_deref());
+    run.columns = Columns::of(&args.data, label, names)?;
     let raw = load(args)?;
     if args.transport == TransportName::Grpc {
         return cluster::loopback::run(&run, config, raw);
@@ -50,6 +53,8 @@ pub(crate) struct Run<'a> {
     args: &'a JobArgs,
     begin: Instant,
     pub(crate) signals: Signals,
+    /// What is known of the features besides their numbers.
+    pub(crate) columns: Columns,
 }
 
 impl<'a> Run<'a> {
@@ -64,7 +69,7 @@ impl<'a> Run<'a> {
         {
             data::source::Source::open(path)?;
         }
-        Ok(Self { args, begin, signals: Signals::listen() })
+        Ok(Self { args, begin, signals: Signals::listen(), columns: Columns::default() })
     }
 
     /// Who shows the progress; its clock starts now.
@@ -82,13 +87,15 @@ impl<'a> Run<'a> {
     pub(crate) fn conclude(&self, trained: &Trained, mut console: Console) -> Result<(), Failure> {
         let args = self.args;
         console.finish();
+        let mut model = trained.model.clone();
+        self.columns.describe(&mut model);
         if let Some(path) = &args.model {
-            trained.model.save(path)?;
+            model.save(path)?;
         }
         if let Some(source) = console.history_error.take() {
             return Err(Failure::run(history_error(args, source)));
         }
-        let on_test = measure_test(args, &trained.model)?;
+        let on_test = measure_test(args, &model)?;
         let (train, total) = (trained.tally.elapsed, self.begin.elapsed());
         let seconds = Seconds {
             load: (console.started() - self.begin).as_secs_f64(),
@@ -100,7 +107,11 @@ impl<'a> Run<'a> {
 }
 
 fn load(args: &TrainArgs) -> Result<RawData, Failure> {
-    let options = ReadOptions { zero_based: args.job.zero_based, ..ReadOptions::default() };
+    let options = ReadOptions {
+        zero_based: args.job.zero_based,
+        label: LabelColumn::named(args.job.label.as_deref()),
+        ..ReadOptions::default()
+    };
     Ok(data::read(&args.data, &options)?)
 }
 
@@ -120,7 +131,7 @@ fn history_error(args: &JobArgs, source: std::io::Error) -> HistoryError {
 
 fn measure_test(args: &JobArgs, model: &Model) -> Result<Option<Measures>, Failure> {
     let Some(path) = &args.test else { return Ok(None) };
-    let rows = input::read_for(model, std::slice::from_ref(path), Labels::Needed)?;
+    let rows = input::read_for(model, std::slice::from_ref(path), Labels::Needed, None)?;
     let loss = model.loss().map_err(Failure::input)?;
     let quality = Answers::of(loss, &model.columns(), rows).quality(loss)?;
     Ok(Some(Measures::from(&quality)))

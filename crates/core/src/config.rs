@@ -93,6 +93,8 @@ pub struct Config {
     pub positive: Option<LabelRule>,
     /// Whether text numbers its features from 0.
     pub zero_based: bool,
+    /// Which column of a table is the label, by name or number; the first without one.
+    pub label: Option<String>,
 }
 
 impl Config {
@@ -117,6 +119,7 @@ impl Config {
             normalize: Normalize::None,
             positive: None,
             zero_based: false,
+            label: None,
         }
     }
 
@@ -247,7 +250,7 @@ impl ValidConfig {
     /// not: a run may go on for longer than was first meant.
     pub fn identity(&self) -> Vec<(String, String)> {
         let c = &self.0;
-        let pairs: [(&str, &dyn std::fmt::Debug); 17] = [
+        let pairs: [(&str, &dyn std::fmt::Debug); 18] = [
             ("-k", &c.k),
             ("--loss", &c.loss),
             ("the ridge", &c.ridge),
@@ -265,6 +268,7 @@ impl ValidConfig {
             ("--normalize", &c.normalize),
             ("--positive", &c.positive),
             ("--zero-based", &c.zero_based),
+            ("--label", &c.label),
         ];
         pairs.iter().map(|(name, value)| ((*name).to_owned(), format!("{value:?}"))).collect()
     }

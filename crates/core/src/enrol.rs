@@ -12,8 +12,8 @@ use wincode::{SchemaRead, SchemaWrite};
 use crate::{
     config::ValidConfig,
     data::{
-        self, DataError, LabelCounts, LabelMap, LabelRule, Normalize, RawData, ReadOptions,
-        apply_labels, shard_path,
+        self, DataError, LabelColumn, LabelCounts, LabelMap, LabelRule, Normalize, RawData,
+        ReadOptions, apply_labels, shard_path,
     },
     round::Job,
     shard::Rows,
@@ -43,6 +43,8 @@ pub struct Preparation {
     pub positive: Option<LabelRule>,
     /// Scaling of rows.
     pub normalize: Normalize,
+    /// Which column of a table is the label, by name or number; the first without one.
+    pub label: Option<String>,
 }
 
 /// What is in a shard, labels counted after the rule for the positive class.
@@ -80,6 +82,7 @@ impl Preparation {
             classes: settings.loss.is_classification(),
             positive: settings.positive.clone(),
             normalize: settings.normalize,
+            label: settings.label.clone(),
         }
     }
 
@@ -161,6 +164,7 @@ impl Assignment {
             zero_based: self.preparation.zero_based,
             shard: Some((self.shard, self.shards)),
             max_feature: None,
+            label: LabelColumn::named(self.preparation.label.as_deref()),
         };
         if let [directory] = inputs
             && directory.is_dir()

@@ -22,7 +22,7 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "M")]
     pub(crate) workers: usize,
 
-    /// Where workers find the data: files of LIBSVM text or shards, or a directory of shards
+    /// Where workers find the data: files of LIBSVM text, CSV, TSV or shards, or a directory of shards
     #[arg(long, value_name = "LOCATION", required = true, num_args = 1..)]
     pub(crate) data: Vec<String>,
 

@@ -42,7 +42,7 @@ pub(crate) struct SynthTextArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Example: ddiht shard data.svm.xz -n 8 -o shards")]
 pub(crate) struct ShardArgs {
-    /// LIBSVM text (plain or compressed); `-` is stdin
+    /// LIBSVM text, .csv or .tsv (plain or compressed); `-` is stdin
     #[arg(required = true, value_name = "DATA")]
     pub(crate) data: Vec<PathBuf>,
     /// Number of shards (row r goes to shard r mod M)
@@ -54,4 +54,7 @@ pub(crate) struct ShardArgs {
     /// Feature numbers start at 0
     #[arg(long)]
     pub(crate) zero_based: bool,
+    /// Column of CSV or TSV data that is the label: its name, or its number from 1 [default: the first]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) label: Option<String>,
 }

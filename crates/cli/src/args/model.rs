@@ -22,6 +22,9 @@ pub(crate) struct PredictArgs {
     /// Print the probability of the positive class (logistic models)
     #[arg(long)]
     pub(crate) probabilities: bool,
+    /// The table has no label column: all of its columns are features
+    #[arg(long, conflicts_with = "label")]
+    pub(crate) no_label: bool,
 }
 
 /// Measure a model on data: objective, accuracy, AUC, F1 and more, or RMSE and R2.
@@ -40,7 +43,7 @@ pub(crate) struct EvalArgs {
 /// Data for a model that knows how to prepare it.
 #[derive(Debug, Args)]
 pub(crate) struct PreparedData {
-    /// LIBSVM text (plain or compressed) or shards; `-` is stdin
+    /// LIBSVM text, .csv or .tsv (plain or compressed), or shards; `-` is stdin
     #[arg(required = true, value_name = "DATA")]
     pub(crate) data: Vec<PathBuf>,
     /// Must be the model's own, which is applied anyway
@@ -49,6 +52,9 @@ pub(crate) struct PreparedData {
     /// Must be the model's own, which is applied anyway
     #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
     pub(crate) positive: Option<LabelRule>,
+    /// Column of CSV or TSV data that is the label: its name, or its number from 1 [default: the model's]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) label: Option<String>,
 }
 
 /// Say what is in a model, a shard or a checkpoint.
@@ -63,4 +69,7 @@ pub(crate) struct InspectArgs {
     /// Weights to show, largest first
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,
+    /// File with the features' names, one a line
+    #[arg(long, value_name = "FILE")]
+    pub(crate) names: Option<PathBuf>,
 }

@@ -9,6 +9,7 @@ use ddiht_server::{CheckpointPolicy, FaultPolicy, ServerConfig};
 
 use crate::{
     args::{FaultArgs, ServerArgs},
+    columns::Columns,
     failure::Failure,
     plan,
     train::Run,
@@ -42,9 +43,11 @@ enum AddressError {
 
 /// Serves a run.
 pub(crate) fn run(args: &ServerArgs) -> Result<(), Failure> {
-    let run = Run::begin(&args.job)?;
+    let mut run = Run::begin(&args.job)?;
     let request = plan::config(&args.job, args.workers)?;
     plan::use_threads(args.job.threads)?;
+    let (label, names) = (args.job.label.as_deref(), args.job.names.as_deref());
+    run.columns = Columns::of_remote(&args.data, label, names)?;
     let address = address(args).map_err(Failure::input)?;
     let faults = faults(&args.faults)?;
     let checkpoint = checkpoint(&args.faults)?;
