@@ -15,7 +15,7 @@ fn tiny(negative: &str, positive: &str) -> String {
 
 #[test]
 fn help_says_what_it_does_and_gives_an_example() {
-    let commands: [&[&str]; 8] = [
+    let commands: [&[&str]; 9] = [
         &[],
         &["train"],
         &["predict"],
@@ -24,6 +24,7 @@ fn help_says_what_it_does_and_gives_an_example() {
         &["synth", "text"],
         &["shard"],
         &["plot"],
+        &["export"],
     ];
     for command in commands {
         let help = ok(ddiht().args(command).arg("--help"));

@@ -15,7 +15,7 @@ use ddiht_core::{
 pub(crate) use self::{
     cluster::{AddressArgs, FaultArgs, ServerArgs, StatusArgs, WorkerArgs},
     data::{ShardArgs, SynthCommand, SynthTextArgs},
-    model::{EvalArgs, InspectArgs, PredictArgs, PreparedData},
+    model::{EvalArgs, ExportArgs, FormatName, InspectArgs, PredictArgs, PreparedData},
 };
 use crate::plot::PlotArgs;
 
@@ -34,6 +34,7 @@ pub(crate) enum Command {
     Predict(PredictArgs),
     Eval(EvalArgs),
     Inspect(InspectArgs),
+    Export(ExportArgs),
     #[command(subcommand)]
     Synth(SynthCommand),
     Shard(ShardArgs),

@@ -6,6 +6,7 @@ mod args;
 mod cluster;
 mod columns;
 mod evaluation;
+mod export;
 mod failure;
 mod history;
 mod input;
@@ -42,6 +43,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Predict(args) => predict::run(args),
         Command::Eval(args) => evaluation::run(args),
         Command::Inspect(args) => inspect::run(args),
+        Command::Export(args) => export::run(args),
         Command::Synth(args) => synth::run(args),
         Command::Shard(args) => shard::run(args),
         Command::Plot(args) => plot::run(args).map_err(Failure::from),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use ddiht_core::data::{LabelRule, Normalize};
 
 /// Predict with a model: one line a row, the label (or score, or probability).
@@ -72,4 +72,31 @@ pub(crate) struct InspectArgs {
     /// File with the features' names, one a line
     #[arg(long, value_name = "FILE")]
     pub(crate) names: Option<PathBuf>,
+}
+
+/// Write a model for other programs: LIBLINEAR, ONNX runtimes, or anything that reads JSON.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: ddiht export model.json --format onnx -o model.onnx")]
+pub(crate) struct ExportArgs {
+    /// The model file
+    pub(crate) model: PathBuf,
+    /// What to write
+    #[arg(long, value_enum)]
+    pub(crate) format: FormatName,
+    /// Where to write
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// File with the features' names, one a line
+    #[arg(long, value_name = "FILE")]
+    pub(crate) names: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormatName {
+    /// The model file of LIBLINEAR's own programs
+    Liblinear,
+    /// A plain description: what each feature weighs, and what to do with the sum
+    Json,
+    /// A graph that takes rows of floats and gives scores and labels
+    Onnx,
 }

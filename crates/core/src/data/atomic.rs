@@ -5,7 +5,10 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 /// Writes `path` through a temporary file beside it: whoever reads sees the old file or the new one.
-pub(crate) fn write_atomically(
+///
+/// # Errors
+/// What the system said; the old file is then as it was.
+pub fn write_atomically(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
 ) -> io::Result<()> {

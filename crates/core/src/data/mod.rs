@@ -12,7 +12,7 @@ pub mod reader;
 pub mod source;
 pub mod table;
 
-pub(crate) use atomic::write_atomically;
+pub use atomic::write_atomically;
 pub use binary::{
     Shard, ShardInfo, ShardSummary, inspect_shard, read_shard, shard_path, write_shard,
 };
