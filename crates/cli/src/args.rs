@@ -197,6 +197,14 @@ pub(crate) struct JobArgs {
     /// No progress and no notices
     #[arg(long)]
     pub(crate) quiet: bool,
+
+    /// TOML file of settings, named as these options; the command line wins over it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Print all settings in effect as TOML and exit
+    #[arg(long)]
+    pub(crate) print_config: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,10 +1,11 @@
 //! The `ddiht` program: train, use and look at linear models with at most k non-zero weights.
 //!
-//! `args` is what can be typed, `plan` makes a checked request of it, and each command has a module.
+//! `args` is what can be typed (or, by `config_file`, written down), `plan` makes a checked request of it, and each command has a module.
 
 mod args;
 mod cluster;
 mod columns;
+mod config_file;
 mod evaluation;
 mod export;
 mod failure;
@@ -26,12 +27,17 @@ use std::{ffi::OsString, process::ExitCode};
 use clap::Parser;
 
 use args::{Cli, Command};
+use config_file::Call;
 use failure::Failure;
 
 /// Runs the program with these arguments, the first of them its name.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = Cli::parse_from(arguments);
-    match run(&cli.command) {
+    let outcome =
+        config_file::expand(arguments.into_iter().collect()).and_then(|call| match call {
+            Call::Print(text) => output::print(&text),
+            Call::Arguments(arguments) => run(&Cli::parse_from(arguments).command),
+        });
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
