@@ -15,7 +15,7 @@ fn tiny(negative: &str, positive: &str) -> String {
 
 #[test]
 fn help_says_what_it_does_and_gives_an_example() {
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 11] = [
         &[],
         &["train"],
         &["predict"],
@@ -25,6 +25,8 @@ fn help_says_what_it_does_and_gives_an_example() {
         &["shard"],
         &["plot"],
         &["export"],
+        &["completions"],
+        &["man"],
     ];
     for command in commands {
         let help = ok(ddiht().args(command).arg("--help"));
@@ -32,7 +34,12 @@ fn help_says_what_it_does_and_gives_an_example() {
         assert!(first.len() > 10 && !first.starts_with("Usage"), "{command:?}: {first}");
         assert!(help.contains("Example: ddiht "), "{command:?} has no example:\n{help}");
     }
-    assert!(ok(ddiht().arg("--version")).starts_with("ddiht "));
+    let version = ok(ddiht().arg("--version"));
+    assert!(
+        version.starts_with(concat!("ddiht ", env!("CARGO_PKG_VERSION"), " (commit ")),
+        "{version}"
+    );
+    assert!(version.contains("features: "), "{version}");
 }
 
 #[test]

@@ -1,10 +1,10 @@
-//! Settings from a file and settings kept in the model.
+//! Settings from a file, settings kept in the model, and what shells and manuals are told of the options.
 
 use std::fs;
 
 use crate::{
     processes::{Cluster, free_address},
-    util::{Place, ddiht, fails, json, ok, read_json},
+    util::{Place, ddiht, fails, json, ok, output, read_json, stderr},
 };
 
 #[test]
@@ -100,4 +100,21 @@ fn a_model_remembers_its_settings() {
     }
     let text = ok(ddiht().arg("inspect").arg(&model));
     assert!(text.contains("aggregate weighted") && text.contains("rounds 3"), "{text}");
+}
+
+#[test]
+fn shells_and_manuals() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = ok(ddiht().args(["completions", shell]));
+        assert!(script.contains("no-intercept"), "{shell}");
+    }
+    assert_eq!(output(ddiht().args(["completions", "cmd"])).status.code(), Some(2));
+    let pages = place.path("pages");
+    ok(ddiht().arg("man").arg(&pages));
+    let page = fs::read_to_string(pages.join("ddiht-train.1")).unwrap();
+    assert!(page.contains("no\\-intercept") && pages.join("ddiht-export.1").exists(), "{page}");
+    let blocked = place.write("file", "");
+    let out = output(ddiht().arg("man").arg(blocked.join("x")));
+    assert_eq!(out.status.code(), Some(1), "{}", stderr(&out));
 }

@@ -3,6 +3,7 @@
 mod cluster;
 mod data;
 mod model;
+mod shell;
 
 use std::path::PathBuf;
 
@@ -16,12 +17,13 @@ pub(crate) use self::{
     cluster::{AddressArgs, FaultArgs, ServerArgs, StatusArgs, WorkerArgs},
     data::{ShardArgs, SynthCommand, SynthTextArgs},
     model::{EvalArgs, ExportArgs, FormatName, InspectArgs, PredictArgs, PreparedData},
+    shell::{CompletionsArgs, ManArgs},
 };
 use crate::plot::PlotArgs;
 
 /// Train linear models with at most k non-zero weights, with a proof of how good they are.
 #[derive(Debug, Parser)]
-#[command(name = "ddiht", version, about, max_term_width = 110, arg_required_else_help = true)]
+#[command(name = "ddiht", version = env!("DDIHT_VERSION"), about, max_term_width = 110, arg_required_else_help = true)]
 #[command(after_help = "Example: ddiht train data.svm -k 100 --model model.json")]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -46,6 +48,8 @@ pub(crate) enum Command {
     Stop(AddressArgs),
     /// Say whether a server answers: exit code 0 if it does
     Health(AddressArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
 }
 
 /// Train a model: read data, choose at most k features, print objective, bound and gap.

@@ -18,6 +18,7 @@ mod plot;
 mod predict;
 mod progress;
 mod shard;
+mod shell;
 mod summary;
 mod synth;
 mod train;
@@ -58,6 +59,8 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Status(args) => cluster::control::status(args),
         Command::Stop(args) => cluster::control::stop(args),
         Command::Health(args) => cluster::control::health(args),
+        Command::Completions(args) => shell::completions(args),
+        Command::Man(args) => shell::man(args),
     }
 }
 

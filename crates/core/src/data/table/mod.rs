@@ -46,7 +46,7 @@ impl LabelColumn {
                 let numbered = || number().filter(|&at| at < columns.len());
                 let found = called(name).or_else(numbered);
                 let missing =
-                    || TableFlaw::NoLabel { label: name.clone(), columns: some_of(columns) };
+                    || TableFlaw::NoLabel { label: shown(name), columns: some_of(columns) };
                 found.map(Some).ok_or_else(missing)
             }
         }
