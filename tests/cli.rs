@@ -15,7 +15,7 @@ fn tiny(negative: &str, positive: &str) -> String {
 
 #[test]
 fn help_says_what_it_does_and_gives_an_example() {
-    let commands: [&[&str]; 8] = [
+    let commands: [&[&str]; 11] = [
         &[],
         &["train"],
         &["predict"],
@@ -24,6 +24,9 @@ fn help_says_what_it_does_and_gives_an_example() {
         &["synth", "text"],
         &["shard"],
         &["plot"],
+        &["export"],
+        &["completions"],
+        &["man"],
     ];
     for command in commands {
         let help = ok(ddiht().args(command).arg("--help"));
@@ -31,7 +34,12 @@ fn help_says_what_it_does_and_gives_an_example() {
         assert!(first.len() > 10 && !first.starts_with("Usage"), "{command:?}: {first}");
         assert!(help.contains("Example: ddiht "), "{command:?} has no example:\n{help}");
     }
-    assert!(ok(ddiht().arg("--version")).starts_with("ddiht "));
+    let version = ok(ddiht().arg("--version"));
+    assert!(
+        version.starts_with(concat!("ddiht ", env!("CARGO_PKG_VERSION"), " (commit ")),
+        "{version}"
+    );
+    assert!(version.contains("features: "), "{version}");
 }
 
 #[test]
@@ -246,6 +254,13 @@ fn eval_reports_the_measures() {
     assert!((number(&measured, "objective") - number(&summary, "objective")).abs() < 1e-9);
     let text = ok(ddiht().arg("eval").arg(&model).arg(&data));
     assert!(text.contains("objective") && text.contains("accuracy"), "{text}");
+    let lines: Vec<Vec<&str>> = text.lines().map(|l| l.split_whitespace().collect()).collect();
+    let at = lines.iter().position(|words| words.first() == Some(&"confusion")).unwrap();
+    assert_eq!(lines[at], ["confusion", "predicted", "-1", "predicted", "1"]);
+    let confusion = &measured["confusion"];
+    let counts = |a: &str, b: &str| [confusion[a].to_string(), confusion[b].to_string()];
+    assert_eq!(lines[at + 1][2..], counts("tn", "fp"));
+    assert_eq!(lines[at + 2][2..], counts("fn", "tp"));
 
     let numbers = place.write("r.svm", "1.5 1:1\n-2 1:-1 2:1\n3.25 1:2\n");
     let (mut train, model) = place.train(&numbers, 2, "r.json");

@@ -41,6 +41,7 @@ fn the_model_has_its_fields() {
         "dual_bound",
         "rows",
         "seed",
+        "settings",
     ];
     assert_eq!(keys(&model), BTreeSet::from(expected));
     assert_eq!(model["format"], "ddiht-model");

@@ -9,15 +9,17 @@ from importlib.metadata import version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+PEERS = ("liblinear-official", "numpy", "scipy")
 
 
-def write(name: str, title: str, rows: list[dict], summary: str, commands: list[str]) -> Path:
+def write(name: str, title: str, rows: list[dict], summary: str, commands: list[str],
+          peers: tuple[str, ...] | list[str] = PEERS) -> Path:
     """Write raw.csv, summary and README.md of a run and return its directory."""
     today = datetime.date.today().isoformat()
     directory = ROOT / "benchmarks" / "runs" / f"{today}-{name}"
     directory.mkdir(parents=True, exist_ok=True)
     # First the text: the version it states is that of the tree before this run is written.
-    text = readme(title, commands, summary)
+    text = readme(title, commands, summary, peers)
     with (directory / "raw.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
         writer.writeheader()
@@ -27,18 +29,18 @@ def write(name: str, title: str, rows: list[dict], summary: str, commands: list[
     return directory
 
 
-def readme(title: str, commands: list[str], summary: str) -> str:
+def readme(title: str, commands: list[str], summary: str, peers: tuple[str, ...] | list[str]) -> str:
     """What was run, on what, and what came out."""
-    facts = "\n".join(f"- {key}: {value}" for key, value in machine().items())
+    facts = "\n".join(f"- {key}: {value}" for key, value in machine(peers).items())
     calls = "\n".join(dict.fromkeys(commands))
     return f"# {title}\n\n{facts}\n\n```\n{calls}\n```\n\n{summary}"
 
 
-def machine() -> dict[str, str]:
+def machine(peers: tuple[str, ...] | list[str]) -> dict[str, str]:
     """Versions and hardware."""
     return {
         "ddiht": f"{output('git', 'describe', '--always', '--dirty')}, {output('rustc', '--version')}",
-        "peers": ", ".join(f"{p} {version(p)}" for p in ("liblinear-official", "numpy", "scipy")),
+        "peers": ", ".join(f"{p} {version(p)}" for p in peers),
         "Python": platform.python_version(),
         "machine": f"{processor()}, {os.cpu_count()} cores, {memory_gib():.0f} GiB, {platform.system()}",
         "threads": "ddiht uses all cores, LIBLINEAR one",

@@ -5,7 +5,7 @@ use std::{fs, path::Path, sync::Arc, time::Duration};
 use ddiht_core::{
     coordinator::Tally,
     data::{
-        RawData, ReadOptions, binary,
+        LabelColumn, RawData, ReadOptions, binary,
         reader::{read, read_batched},
     },
     local::{Clock, Costs, Host, Observer},
@@ -27,6 +27,7 @@ pub fn libsvm(data: &[u8]) -> bool {
         zero_based: how & 1 != 0,
         shard: (how & 2 != 0).then_some((1, 3)),
         max_feature: (how & 4 != 0).then_some(4),
+        ..ReadOptions::default()
     };
     let mut batch = [8 << 20, 1, 16, 100][usize::from(how >> 3 & 3)];
     let extension = ["txt", "gz", "bz2", "xz", "zst", "txt", "txt", "txt"][usize::from(how >> 5)];
@@ -40,6 +41,32 @@ pub fn libsvm(data: &[u8]) -> bool {
         Some(Ok(raw)) => try_out(raw, what),
         Some(Err(error)) => {
             // A message shows pieces of the file, so it is made from the file too.
+            let _ = error.to_string();
+            false
+        }
+        None => false,
+    }
+}
+
+/// A table. The first byte says how it is read, the second what is trained on it.
+pub fn table(data: &[u8]) -> bool {
+    let &[how, what, ref text @ ..] = data else { return false };
+    let label = match how >> 3 & 3 {
+        0 => LabelColumn::First,
+        1 => LabelColumn::Called("2".into()),
+        2 => LabelColumn::IfThere("y".into()),
+        _ => LabelColumn::Absent,
+    };
+    let options = ReadOptions {
+        shard: (how & 2 != 0).then_some((1, 3)),
+        max_feature: (how & 4 != 0).then_some(2),
+        label,
+        ..ReadOptions::default()
+    };
+    let extension = if how & 1 == 0 { "csv" } else { "tsv" };
+    match with_file(extension, text, |path| read(&Local, &[path.into()], &options)) {
+        Some(Ok(raw)) => try_out(raw, what),
+        Some(Err(error)) => {
             let _ = error.to_string();
             false
         }
@@ -67,6 +94,7 @@ pub fn shard(data: &[u8]) -> bool {
         zero_based: false,
         shard: (how & 8 != 0).then_some((1, 3)),
         max_feature: (how & 16 != 0).then_some(4),
+        ..ReadOptions::default()
     };
     let found = with_file("ddiht", &file, |path| {
         let _ = binary::inspect_shard(&Local, path);

@@ -31,6 +31,7 @@ pub fn model(data: &[u8]) -> bool {
         zero_based: model.zero_based,
         shard: None,
         max_feature: Some(model.features as u32),
+        ..ReadOptions::default()
     };
     let read = with_file("txt", TEXT, |path| read(&Local, &[path.into()], &options));
     let Some(Ok(mut raw)) = read else { return false };

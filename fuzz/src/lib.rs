@@ -12,7 +12,7 @@ pub mod seeds;
 mod state;
 mod tiny;
 
-pub use data::{libsvm, shard};
+pub use data::{libsvm, shard, table};
 pub use files::model;
 pub use messages::{answers, control, questions};
 pub use state::record;

@@ -45,6 +45,9 @@ pub fn all() -> Vec<Seed> {
     for (name, bytes) in texts() {
         add("libsvm", name.to_owned(), bytes);
     }
+    for (name, bytes) in tables() {
+        add("table", name.to_owned(), bytes);
+    }
     for how in [0u8, 1, 8, 16] {
         if let Some(file) = shard_file() {
             add("shard", format!("seed-{how}"), [&[how], file.as_slice()].concat());
@@ -85,6 +88,19 @@ fn texts() -> Vec<(&'static str, Vec<u8>)> {
         ("seed-large-values", of(0, 0, large)),
         ("seed-large-values-logistic", of(0, 7, large)),
         ("seed-large-values-squared", of(0, 2, large)),
+    ]
+}
+
+fn tables() -> Vec<(&'static str, Vec<u8>)> {
+    let plain = b"y,a,\"b, c\",d\n1,0.5,0,-1\n-1,1e-3,\"7\",2\r\n\n1, 3 ,0,0\n-1,1,2,3\n";
+    let tabs = b"a\ty\tb\n1\t2\t3\n4\t5\t6\n";
+    let of = |how: u8, what: u8, text: &[u8]| [&[how, what], text].concat();
+    vec![
+        ("seed-plain", of(0, 0, plain)),
+        ("seed-tabs", of(9, 2, tabs)),
+        ("seed-one-of-three", of(2, 2, plain)),
+        ("seed-few-features", of(4, 3, plain)),
+        ("seed-no-label", of(24, 2, plain)),
     ]
 }
 

@@ -41,6 +41,7 @@ impl Data {
             classes: loss != "squared",
             positive: positive.map(|rule| rule.parse().unwrap()),
             normalize: if l2 { Normalize::L2 } else { Normalize::None },
+            label: None,
         };
         let counts = preparation.describe(&raw).labels;
         let map = preparation

@@ -1,5 +1,10 @@
 //! What can be typed. Nothing is decided here: [`crate::plan`] turns it into a checked request.
 
+mod cluster;
+mod data;
+mod model;
+mod shell;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -8,16 +13,17 @@ use ddiht_core::{
     loss::LOSS_NAMES,
 };
 
-use crate::{
-    cluster::security::{ClientSecurity, ServerSecurity},
-    list::List,
-    path::PathArgs,
-    plot::PlotArgs,
+pub(crate) use self::{
+    cluster::{AddressArgs, FaultArgs, ServerArgs, StatusArgs, WorkerArgs},
+    data::{ShardArgs, SynthCommand, SynthTextArgs},
+    model::{EvalArgs, ExportArgs, FormatName, InspectArgs, PredictArgs, PreparedData},
+    shell::{CompletionsArgs, ManArgs},
 };
+use crate::{list::List, path::PathArgs, plot::PlotArgs};
 
 /// Train linear models with at most k non-zero weights, with a proof of how good they are.
 #[derive(Debug, Parser)]
-#[command(name = "ddiht", version, about, max_term_width = 110, arg_required_else_help = true)]
+#[command(name = "ddiht", version = env!("DDIHT_VERSION"), about, max_term_width = 110, arg_required_else_help = true)]
 #[command(after_help = "Example: ddiht train data.svm -k 100 --model model.json")]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -31,6 +37,7 @@ pub(crate) enum Command {
     Predict(PredictArgs),
     Eval(EvalArgs),
     Inspect(InspectArgs),
+    Export(ExportArgs),
     #[command(subcommand)]
     Synth(SynthCommand),
     Shard(ShardArgs),
@@ -42,16 +49,18 @@ pub(crate) enum Command {
     Stop(AddressArgs),
     /// Say whether a server answers: exit code 0 if it does
     Health(AddressArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
 }
 
-/// Train a model: read LIBSVM data, choose at most k features, print objective, bound and gap.
+/// Train a model: read data, choose at most k features, print objective, bound and gap.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example: ddiht train news.svm.xz -k 1000 --test news.t.svm.xz --model news.json"
 )]
 pub(crate) struct TrainArgs {
-    /// Training data: LIBSVM text (plain, .gz, .bz2, .xz, .zst) or shards, as paths or s3://, gs://, az://,
-    /// http(s):// locations; `-` is stdin
+    /// Training data: LIBSVM text or .csv and .tsv with a header (plain, .gz, .bz2, .xz, .zst), or shards, as paths or
+    /// s3://, gs://, az://, http(s):// locations; `-` is stdin
     #[arg(required = true, value_name = "DATA")]
     pub(crate) data: Vec<PathBuf>,
 
@@ -86,8 +95,8 @@ pub(crate) struct JobArgs {
     #[arg(long, value_name = "G", default_value_t = 0.25)]
     pub(crate) gamma: f64,
 
-    /// Strength of the ridge (lambda/2)||w||^2 [default: 1e-4]
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    /// Strength of the ridge (lambda/2)||w||^2
+    #[arg(long, value_name = "X", default_value = "1e-4", allow_negative_numbers = true)]
     pub(crate) lambda: Option<List<f64>>,
 
     /// The same as LIBLINEAR's C: lambda = 1/(C N)
@@ -125,6 +134,14 @@ pub(crate) struct JobArgs {
     /// Feature numbers of text data start at 0
     #[arg(long)]
     pub(crate) zero_based: bool,
+
+    /// Column of CSV or TSV data that is the label: its name, or its number from 1 [default: the first]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) label: Option<String>,
+
+    /// File with the features' names, one a line: they are kept in the model. Tables have them in their header
+    #[arg(long, value_name = "FILE")]
+    pub(crate) names: Option<PathBuf>,
 
     /// Do not add a constant feature
     #[arg(long)]
@@ -194,6 +211,14 @@ pub(crate) struct JobArgs {
     /// No progress and no notices
     #[arg(long)]
     pub(crate) quiet: bool,
+
+    /// TOML file of settings, named as these options; the command line wins over it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Print all settings in effect as TOML and exit
+    #[arg(long)]
+    pub(crate) print_config: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -238,240 +263,4 @@ pub(crate) enum UplinkName {
     FourK,
     /// All entries
     Full,
-}
-
-/// Predict with a model: one line a row, the label (or score, or probability).
-#[derive(Debug, Args)]
-#[command(after_help = "Example: ddiht predict model.json new.svm -o answers.txt")]
-pub(crate) struct PredictArgs {
-    /// The model file, or its location
-    pub(crate) model: PathBuf,
-    #[command(flatten)]
-    pub(crate) data: PreparedData,
-    /// Where to write [default: stdout]
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    /// Print x'w in place of labels
-    #[arg(long, conflicts_with = "probabilities")]
-    pub(crate) scores: bool,
-    /// Print the probability of the positive class (logistic models)
-    #[arg(long)]
-    pub(crate) probabilities: bool,
-}
-
-/// Measure a model on data: objective, accuracy, AUC, F1 and more, or RMSE and R2.
-#[derive(Debug, Args)]
-#[command(after_help = "Example: ddiht eval model.json test.svm --json")]
-pub(crate) struct EvalArgs {
-    /// The model file, or its location
-    pub(crate) model: PathBuf,
-    #[command(flatten)]
-    pub(crate) data: PreparedData,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// Data for a model that knows how to prepare it.
-#[derive(Debug, Args)]
-pub(crate) struct PreparedData {
-    /// LIBSVM text (plain or compressed) or shards, as paths or locations; `-` is stdin
-    #[arg(required = true, value_name = "DATA")]
-    pub(crate) data: Vec<PathBuf>,
-    /// Must be the model's own, which is applied anyway
-    #[arg(long)]
-    pub(crate) normalize: Option<Normalize>,
-    /// Must be the model's own, which is applied anyway
-    #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
-    pub(crate) positive: Option<LabelRule>,
-}
-
-/// Say what is in a model, a shard or a checkpoint.
-#[derive(Debug, Args)]
-#[command(after_help = "Example: ddiht inspect model.json --top 20")]
-pub(crate) struct InspectArgs {
-    /// A model, a shard file or a checkpoint, as a path or a location
-    pub(crate) file: PathBuf,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Weights to show, largest first
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub(crate) top: usize,
-}
-
-/// Generate data.
-#[derive(Debug, Subcommand)]
-#[command(after_help = "Example: ddiht synth text -o text.svm --rows 20000")]
-pub(crate) enum SynthCommand {
-    Text(SynthTextArgs),
-}
-
-/// Text-like data: Zipf-distributed words, tf-idf weights, rows of length 1, two classes.
-#[derive(Debug, Args)]
-#[command(after_help = "Example: ddiht synth text -o text.svm --rows 20000 --features 47236")]
-pub(crate) struct SynthTextArgs {
-    /// Where to write; `-` is stdout
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: PathBuf,
-    /// Rows
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
-    pub(crate) rows: u64,
-    /// Features
-    #[arg(long, value_name = "D", default_value_t = 47_236)]
-    pub(crate) features: usize,
-    /// Average number of non-zeros in a row
-    #[arg(long, value_name = "X", default_value_t = 75.0)]
-    pub(crate) nonzeros: f64,
-    /// Features that decide the label
-    #[arg(long, value_name = "K", default_value_t = 1000)]
-    pub(crate) informative: usize,
-    /// Share of labels that are flipped
-    #[arg(long, value_name = "P", default_value_t = 0.05)]
-    pub(crate) noise: f64,
-    /// Seed of every random choice
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) seed: u64,
-}
-
-/// Cut data into binary shards that load in an instant.
-#[derive(Debug, Args)]
-#[command(after_help = "Example: ddiht shard data.svm.xz -n 8 -o shards")]
-pub(crate) struct ShardArgs {
-    /// LIBSVM text (plain or compressed), as paths or locations; `-` is stdin
-    #[arg(required = true, value_name = "DATA")]
-    pub(crate) data: Vec<PathBuf>,
-    /// Number of shards (row r goes to shard r mod M)
-    #[arg(short = 'n', value_name = "M", default_value_t = 1)]
-    pub(crate) count: usize,
-    /// Directory to write to, or its s3://, gs:// or az:// location; it is made if need be
-    #[arg(short, long, value_name = "DIR")]
-    pub(crate) output: PathBuf,
-    /// Feature numbers start at 0
-    #[arg(long)]
-    pub(crate) zero_based: bool,
-}
-
-/// Run the server of a cluster: wait for workers, train over gRPC, print the summary.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Example: ddiht server --listen 127.0.0.1:7878 --workers 8 --data news.svm.xz \
-                        -k 1000 --model news.json"
-)]
-pub(crate) struct ServerArgs {
-    /// Address to listen on
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7878")]
-    pub(crate) listen: String,
-
-    /// Number of workers, each with one shard (row r goes to shard r mod M)
-    #[arg(long, value_name = "M")]
-    pub(crate) workers: usize,
-
-    /// Where workers find the data: files of LIBSVM text or shards, or a directory of shards, as paths or
-    /// s3://, gs://, az://, http(s):// locations
-    #[arg(long, value_name = "LOCATION", required = true, num_args = 1..)]
-    pub(crate) data: Vec<String>,
-
-    #[command(flatten)]
-    pub(crate) job: JobArgs,
-
-    #[command(flatten)]
-    pub(crate) faults: FaultArgs,
-
-    #[command(flatten)]
-    pub(crate) security: ServerSecurity,
-}
-
-/// What becomes of a run whose workers, or whose server, are lost.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Faults")]
-pub(crate) struct FaultArgs {
-    /// Directory for checkpoints, or its location: a server started again with the same command goes on from the last one
-    #[arg(long, value_name = "DIR")]
-    pub(crate) checkpoint: Option<PathBuf>,
-
-    /// Time between checkpoints
-    #[arg(long, value_name = "DURATION", default_value = "5s")]
-    pub(crate) checkpoint_every: String,
-
-    /// A worker that has not been heard for so long is given up, and its shard is free for another
-    #[arg(long, value_name = "DURATION", default_value = "10s")]
-    pub(crate) heartbeat_timeout: String,
-
-    /// Workers beyond --workers that may wait for a shard to become free
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) spares: usize,
-
-    /// Let a worker take a lost worker's shard on top of its own
-    #[arg(long)]
-    pub(crate) adopt_orphans: bool,
-
-    /// Turn out a worker whose update has a larger Euclidean norm than this [default: any finite norm]
-    #[arg(long, value_name = "X")]
-    pub(crate) max_update_norm: Option<f64>,
-}
-
-/// Run a worker of a cluster: join a server, hold a shard, answer rounds until the run is over.
-#[derive(Debug, Args)]
-#[command(after_help = "Example: ddiht worker --server 10.0.0.1:7878")]
-pub(crate) struct WorkerArgs {
-    /// The server, as host:port
-    #[arg(long, value_name = "ADDR")]
-    pub(crate) server: String,
-
-    /// Where the data are for this worker: paths or locations [default: where the server says]
-    #[arg(long, value_name = "LOCATION", num_args = 1..)]
-    pub(crate) data: Vec<PathBuf>,
-
-    /// Directory in which to keep the shard's number and its dual variables, so that a restarted worker goes on
-    /// where it was; each worker needs its own
-    #[arg(long, value_name = "DIR")]
-    pub(crate) state: Option<PathBuf>,
-
-    /// How long the server may be out of reach, as 90s, 5m or 2h
-    #[arg(long, value_name = "DURATION", default_value = "10m")]
-    pub(crate) connect_timeout: String,
-
-    /// Threads [default: all cores]
-    #[arg(long, value_name = "T")]
-    pub(crate) threads: Option<usize>,
-
-    /// Give every answer this much later, to try out what a slow worker does to a run
-    #[arg(long, value_name = "DURATION", default_value = "0s")]
-    pub(crate) delay: String,
-
-    #[command(flatten)]
-    pub(crate) security: ClientSecurity,
-
-    /// No notices
-    #[arg(long)]
-    pub(crate) quiet: bool,
-}
-
-/// Say how a run stands.
-#[derive(Debug, Args)]
-#[command(after_help = "Example: ddiht status 10.0.0.1:7878 --follow")]
-pub(crate) struct StatusArgs {
-    /// The server, as host:port
-    #[arg(value_name = "ADDR")]
-    pub(crate) address: String,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print a line at every change, until the run is over
-    #[arg(long)]
-    pub(crate) follow: bool,
-    #[command(flatten)]
-    pub(crate) security: ClientSecurity,
-}
-
-/// The server to talk to.
-#[derive(Debug, Args)]
-#[command(after_help = "Example: ddiht stop 10.0.0.1:7878")]
-pub(crate) struct AddressArgs {
-    /// The server, as host:port
-    #[arg(value_name = "ADDR")]
-    pub(crate) address: String,
-    #[command(flatten)]
-    pub(crate) security: ClientSecurity,
 }

@@ -1,9 +1,12 @@
 //! `ddiht eval`.
 
+use std::fmt::Display;
+
 use ddiht_core::{
+    data::LabelMap,
     evaluate::{Answers, Quality},
     loss::{LossKind, probability},
-    metrics::{Classification, log_loss},
+    metrics::{Classification, Confusion, log_loss},
     storage::Storage,
 };
 use serde::Serialize;
@@ -45,7 +48,9 @@ pub(crate) fn run(args: &EvalArgs, storage: &dyn Storage) -> Result<(), Failure>
         log_loss,
     };
     if !args.json {
-        return output::print(&text(&report));
+        let matrix = model.label_map().zip(report.quality.confusion());
+        let matrix = matrix.map_or_else(String::new, |(labels, counts)| confusion(labels, counts));
+        return output::print(&(text(&report) + &matrix));
     }
     let mut text = serde_json::to_string(&report).map_err(Failure::run)?;
     text.push('\n');
@@ -67,7 +72,6 @@ fn text(report: &Report) -> String {
 }
 
 fn class_facts(c: &Classification) -> Vec<(&'static str, String)> {
-    let confusion = &c.confusion;
     vec![
         ("accuracy", percent(c.accuracy)),
         ("AUC", optional(c.auc)),
@@ -75,9 +79,20 @@ fn class_facts(c: &Classification) -> Vec<(&'static str, String)> {
         ("precision", format!("{:.4}", c.precision)),
         ("recall", format!("{:.4}", c.recall)),
         ("PR-AUC", optional(c.pr_auc)),
-        ("true +/-", format!("{} / {}", confusion.tp, confusion.tn)),
-        ("false +/-", format!("{} / {}", confusion.fp, confusion.fn_)),
     ]
+}
+
+/// The matrix with the labels as they are in the data: a row for each label, a column for each answer.
+fn confusion(LabelMap { negative, positive, .. }: LabelMap, counts: &Confusion) -> String {
+    let Confusion { tp, fp, tn, fn_ } = counts;
+    let (no, yes) = (format!("predicted {negative}"), format!("predicted {positive}"));
+    let (wide_no, wide_yes) = (no.len().max(10), yes.len().max(10));
+    let line = |name: String, a: &dyn Display, b: &dyn Display| {
+        format!("{name:<9}  {a:>wide_no$}  {b:>wide_yes$}\n")
+    };
+    line("confusion".to_owned(), &no, &yes)
+        + &line(format!("label {negative}"), tn, fp)
+        + &line(format!("label {positive}"), fn_, tp)
 }
 
 fn optional(x: Option<f64>) -> String {

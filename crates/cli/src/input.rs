@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use ddiht_core::{
-    data::{self, Normalize, ReadOptions, apply_labels},
+    data::{self, LabelColumn, Normalize, ReadOptions, apply_labels},
     loss::LossKind,
     model::Model,
     shard::Rows,
     storage::Storage,
 };
 
-use crate::{args::PreparedData, failure::Failure};
+use crate::{args::PreparedData, columns, failure::Failure};
 
 /// A preparation that is not the model's.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +32,8 @@ pub(crate) enum Labels {
     Needed,
     /// They may be anything.
     Ignored,
+    /// A table has none.
+    Absent,
 }
 
 /// A model file and its loss.
@@ -56,7 +58,19 @@ pub(crate) fn prepared(
         let model = own.map_or_else(|| "its label".to_owned(), |rule| format!("`{rule}`"));
         return Err(Failure::input(Mismatch::Positive { model, asked: asked.to_string() }));
     }
-    read_for(storage, model, &data.data, labels)
+    read_for(storage, model, &data.data, labels, data.label.as_deref())
+}
+
+/// Where the labels of a table are: where the call says, or else where they were in training.
+fn label_column(model: &Model, labels: Labels, asked: Option<&str>) -> LabelColumn {
+    let name = |name: &str| name.to_owned();
+    match (labels, asked, model.label_column()) {
+        (Labels::Absent, ..) => LabelColumn::Absent,
+        (_, Some(asked), _) => LabelColumn::Called(name(asked)),
+        (Labels::Needed, None, Some(own)) => LabelColumn::Called(name(own)),
+        (Labels::Ignored, None, Some(own)) => LabelColumn::IfThere(name(own)),
+        (_, None, None) => LabelColumn::First,
+    }
 }
 
 /// Reads rows for `model`; features it does not know are dropped and counted.
@@ -65,11 +79,15 @@ pub(crate) fn read_for(
     model: &Model,
     paths: &[PathBuf],
     labels: Labels,
+    label: Option<&str>,
 ) -> Result<Rows, Failure> {
+    let label = label_column(model, labels, label);
+    columns::check(storage, model, paths, &label)?;
     let options = ReadOptions {
         zero_based: model.zero_based,
         shard: None,
         max_feature: Some(model.features as u32),
+        label,
     };
     let mut raw = data::read(storage, paths, &options)?;
     if raw.dropped > 0 {

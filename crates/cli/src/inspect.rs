@@ -14,6 +14,7 @@ use serde_json::json;
 
 use crate::{
     args::InspectArgs,
+    columns,
     failure::Failure,
     input,
     output::{self, percent, table},
@@ -30,7 +31,10 @@ pub(crate) fn run(args: &InspectArgs, storage: &dyn Storage) -> Result<(), Failu
         let checkpoint = Checkpoint::read(storage, &args.file)?;
         if args.json { checkpoint_json(&checkpoint) } else { checkpoint_text(&checkpoint) }
     } else {
-        let (model, _) = input::load_model(storage, &args.file)?;
+        let (mut model, _) = input::load_model(storage, &args.file)?;
+        if let Some(file) = &args.names {
+            model.set_names(&columns::read_names(file)?);
+        }
         if args.json { model.to_json()? } else { model_text(&model, args.top) }
     };
     output::print(&text)
@@ -102,8 +106,10 @@ fn model_text(model: &Model, top: usize) -> String {
     let proof = match model.dual_bound {
         None => "none from this algorithm".to_owned(),
         Some(bound) => format!(
-            "no model with {} features has an objective below {bound:.8}, so this one is at most {} from the best",
+            "whichever {} of the {} features are chosen, no model gets below {bound:.8}: choosing better could \
+             gain {} at most",
             model.k,
+            model.features,
             percent(relative_gap(model.objective, bound).max(0.0)),
         ),
     };
@@ -116,14 +122,34 @@ fn model_text(model: &Model, top: usize) -> String {
         ("objective", format!("{:.8}", model.objective)),
         ("proof", proof),
         ("intercept", intercept),
+        ("settings", settings(model)),
     ]);
-    let mut weights: Vec<(u32, f64)> = model.features().collect();
-    weights.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
+    text.push_str(&largest(model, top));
+    text
+}
+
+fn settings(model: &Model) -> String {
+    let Some(settings) = &model.settings else { return "not recorded".to_owned() };
+    let value = |value: &serde_json::Value| {
+        value.as_str().map_or_else(|| value.to_string(), columns::shown)
+    };
+    let pairs: Vec<String> =
+        settings.iter().map(|(name, v)| format!("{} {}", columns::shown(name), value(v))).collect();
+    pairs.join(", ")
+}
+
+/// The features of the largest weights, with their names where there are any.
+fn largest(model: &Model, top: usize) -> String {
+    let mut weights: Vec<(usize, (u32, f64))> = model.features().enumerate().collect();
+    weights.sort_by(|(_, a), (_, b)| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
+    let mut text = String::new();
     if top > 0 && !weights.is_empty() {
         text.push_str("largest weights\n");
     }
-    for (feature, weight) in weights.iter().take(top) {
-        text.push_str(&format!("  {feature:>10}  {weight:+.6}\n"));
+    for (at, (feature, weight)) in weights.into_iter().take(top) {
+        let name = model.names().map_or_else(String::new, |names| columns::shown(&names[at]));
+        text.push_str(format!("  {feature:>10}  {weight:+.6}  {name}").trim_end());
+        text.push('\n');
     }
     text
 }

@@ -1,10 +1,13 @@
 //! The `ddiht` program: train, use and look at linear models with at most k non-zero weights.
 //!
-//! `args` is what can be typed, `plan` makes a checked request of it, and each command has a module.
+//! `args` is what can be typed (or, by `config_file`, written down), `plan` makes a checked request of it, and each command has a module.
 
 mod args;
 mod cluster;
+mod columns;
+mod config_file;
 mod evaluation;
+mod export;
 mod failure;
 mod history;
 mod input;
@@ -17,6 +20,7 @@ mod plot;
 mod predict;
 mod progress;
 mod shard;
+mod shell;
 mod summary;
 mod synth;
 mod train;
@@ -28,6 +32,7 @@ use ddiht_core::storage::Storage;
 use ddiht_store::Store;
 
 use args::{Cli, Command};
+use config_file::Call;
 use failure::Failure;
 
 /// How long a request to a distant store is tried again, unless the variable says otherwise.
@@ -36,8 +41,15 @@ const PATIENCE_VARIABLE: &str = "DDIHT_STORAGE_PATIENCE";
 
 /// Runs the program with these arguments, the first of them its name.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = Cli::parse_from(arguments);
-    match storage().and_then(|storage| run(&cli.command, &storage)) {
+    let outcome =
+        config_file::expand(arguments.into_iter().collect()).and_then(|call| match call {
+            Call::Print(text) => output::print(&text),
+            Call::Arguments(arguments) => {
+                let cli = Cli::parse_from(arguments);
+                storage().and_then(|storage| run(&cli.command, &storage))
+            }
+        });
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
@@ -50,6 +62,7 @@ fn run(command: &Command, storage: &Arc<dyn Storage>) -> Result<(), Failure> {
         Command::Predict(args) => predict::run(args, &**storage),
         Command::Eval(args) => evaluation::run(args, &**storage),
         Command::Inspect(args) => inspect::run(args, &**storage),
+        Command::Export(args) => export::run(args, &**storage),
         Command::Synth(args) => synth::run(args),
         Command::Shard(args) => shard::run(args, &**storage),
         Command::Plot(args) => plot::run(args).map_err(Failure::from),
@@ -58,6 +71,8 @@ fn run(command: &Command, storage: &Arc<dyn Storage>) -> Result<(), Failure> {
         Command::Status(args) => cluster::control::status(args),
         Command::Stop(args) => cluster::control::stop(args),
         Command::Health(args) => cluster::control::health(args),
+        Command::Completions(args) => shell::completions(args),
+        Command::Man(args) => shell::man(args),
     }
 }
 

@@ -104,6 +104,7 @@ fn config_of(
         positive: args.positive.clone(),
         class_weight: args.class_weight.unwrap_or_default(),
         zero_based: args.zero_based,
+        label: args.label.clone(),
     };
     Ok(config.check()?)
 }

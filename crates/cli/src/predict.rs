@@ -36,7 +36,8 @@ pub(crate) fn run(args: &PredictArgs, storage: &dyn Storage) -> Result<(), Failu
         return Err(Failure::input(PredictError::NoProbabilities(loss)));
     }
     plan::check_output("predictions", args.output.as_deref())?;
-    let rows = input::prepared(storage, &model, &args.data, Labels::Ignored)?;
+    let labels = if args.no_label { Labels::Absent } else { Labels::Ignored };
+    let rows = input::prepared(storage, &model, &args.data, labels)?;
     let answers = Answers::of(loss, &model.columns(), rows);
     match &args.output {
         None => {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use ddiht_core::{
-    data::{self, ReadOptions, ShardInfo, shard_path, write_shard},
+    data::{self, LabelColumn, ReadOptions, ShardInfo, shard_path, table, write_shard},
     storage::{Storage, is_outage, scheme},
 };
 
@@ -18,6 +18,8 @@ enum ShardingError {
     NoShards,
     #[error("cannot write shards to {}: {source}", path.display())]
     Directory { path: PathBuf, source: io::Error },
+    #[error("cannot write {}: {source}", path.display())]
+    Names { path: PathBuf, source: io::Error },
 }
 
 fn prepare(storage: &dyn Storage, directory: &Path) -> Result<(), Failure> {
@@ -39,10 +41,12 @@ pub(crate) fn run(args: &ShardArgs, storage: &dyn Storage) -> Result<(), Failure
     if far {
         prepare(storage, &args.output)?;
     }
+    let label = LabelColumn::named(args.label.as_deref());
+    let header = table::header(storage, &args.data, &label)?;
     let raw = data::read(
         storage,
         &args.data,
-        &ReadOptions { zero_based: args.zero_based, ..ReadOptions::default() },
+        &ReadOptions { zero_based: args.zero_based, label, ..ReadOptions::default() },
     )?;
     if !far {
         prepare(storage, &args.output)?;
@@ -64,5 +68,23 @@ pub(crate) fn run(args: &ShardArgs, storage: &dyn Storage) -> Result<(), Failure
         let name = storage.name(&path);
         tracing::info!("{}: {} rows, {} entries", name.display(), x.rows(), x.nnz());
     }
+    header.map_or(Ok(()), |header| write_names(args, storage, &header))
+}
+
+/// Shards have numbers only, so the names of a table's columns go beside them, as `--names` takes them.
+fn write_names(
+    args: &ShardArgs,
+    storage: &dyn Storage,
+    header: &table::Header,
+) -> Result<(), Failure> {
+    let path = args.output.join("names.txt");
+    // A name of two lines would be two names.
+    let names = header.names().map(|name| name.replace(['\r', '\n'], " ") + "\n");
+    let names = names.collect::<String>();
+    let name = storage.name(&path);
+    storage
+        .write(&path, &mut |out| out.write_all(names.as_bytes()))
+        .map_err(|source| Failure::run(ShardingError::Names { path: name.clone(), source }))?;
+    tracing::info!("{}: the features' names, for --names", name.display());
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc, time::Instant};
 use ddiht_core::{
     config::Algorithm,
     coordinator::Search,
-    data::{self, RawData, ReadOptions},
+    data::{self, LabelColumn, RawData, ReadOptions},
     evaluate::Answers,
     model::Model,
     round::Weights,
@@ -16,6 +16,7 @@ use ddiht_core::{
 use crate::{
     args::{JobArgs, TrainArgs, TransportName},
     cluster,
+    columns::Columns,
     failure::Failure,
     history::History,
     input::{self, Labels},
@@ -41,13 +42,15 @@ enum InitError {
 
 /// Trains as `args` say.
 pub(crate) fn run(args: &TrainArgs, storage: &Arc<dyn Storage>) -> Result<(), Failure> {
-    let run = Run::begin(&args.job, storage)?;
+    let mut run = Run::begin(&args.job, storage)?;
     let config = plan::config(&args.job, args.workers)?;
     let exact = config.get().algorithm == Algorithm::Exact;
     if args.init.is_some() && !(exact && args.transport == TransportName::Memory) {
         return Err(Failure::input(InitError::Elsewhere));
     }
     plan::use_threads(args.job.threads)?;
+    let (label, names) = (args.job.label.as_deref(), args.job.names.as_deref());
+    run.columns = Columns::of(&**storage, &args.data, label, names)?;
     let raw = load(args, &**storage)?;
     if args.transport == TransportName::Grpc {
         return cluster::loopback::run(&run, config, raw);
@@ -83,6 +86,8 @@ pub(crate) struct Run<'a> {
     storage: Arc<dyn Storage>,
     begin: Instant,
     pub(crate) signals: Signals,
+    /// What is known of the features besides their numbers.
+    pub(crate) columns: Columns,
 }
 
 impl<'a> Run<'a> {
@@ -97,7 +102,8 @@ impl<'a> Run<'a> {
         {
             data::source::Source::open(&**storage, path)?;
         }
-        Ok(Self { args, storage: storage.clone(), begin, signals: Signals::listen() })
+        let (storage, columns) = (storage.clone(), Columns::default());
+        Ok(Self { args, storage, begin, signals: Signals::listen(), columns })
     }
 
     /// Who shows the progress; its clock starts now.
@@ -115,13 +121,15 @@ impl<'a> Run<'a> {
     pub(crate) fn conclude(&self, trained: &Trained, mut console: Console) -> Result<(), Failure> {
         let args = self.args;
         console.finish();
+        let mut model = trained.model.clone();
+        self.columns.describe(&mut model);
         if let Some(path) = &args.model {
-            trained.model.save(&*self.storage, path)?;
+            model.save(&*self.storage, path)?;
         }
         if let Some(source) = console.history_error.take() {
             return Err(Failure::run(history_error(args, source)));
         }
-        let on_test = measure_test(args, &*self.storage, &trained.model)?;
+        let on_test = measure_test(args, &*self.storage, &model)?;
         let (train, total) = (trained.tally.elapsed, self.begin.elapsed());
         let seconds = Seconds {
             load: (console.started() - self.begin).as_secs_f64(),
@@ -133,7 +141,11 @@ impl<'a> Run<'a> {
 }
 
 fn load(args: &TrainArgs, storage: &dyn Storage) -> Result<RawData, Failure> {
-    let options = ReadOptions { zero_based: args.job.zero_based, ..ReadOptions::default() };
+    let options = ReadOptions {
+        zero_based: args.job.zero_based,
+        label: LabelColumn::named(args.job.label.as_deref()),
+        ..ReadOptions::default()
+    };
     Ok(data::read(storage, &args.data, &options)?)
 }
 
@@ -157,7 +169,7 @@ fn measure_test(
     model: &Model,
 ) -> Result<Option<Measures>, Failure> {
     let Some(path) = &args.test else { return Ok(None) };
-    let rows = input::read_for(storage, model, std::slice::from_ref(path), Labels::Needed)?;
+    let rows = input::read_for(storage, model, std::slice::from_ref(path), Labels::Needed, None)?;
     let loss = model.loss().map_err(Failure::input)?;
     let quality = Answers::of(loss, &model.columns(), rows).quality(loss)?;
     Ok(Some(Measures::from(&quality)))

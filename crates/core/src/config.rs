@@ -95,6 +95,8 @@ pub struct Config {
     pub class_weight: ClassWeight,
     /// Whether text numbers its features from 0.
     pub zero_based: bool,
+    /// Which column of a table is the label, by name or number; the first without one.
+    pub label: Option<String>,
 }
 
 impl Config {
@@ -120,6 +122,7 @@ impl Config {
             positive: None,
             class_weight: ClassWeight::Equal,
             zero_based: false,
+            label: None,
         }
     }
 
@@ -253,7 +256,7 @@ impl ValidConfig {
     /// not: a run may go on for longer than was first meant.
     pub fn identity(&self) -> Vec<(String, String)> {
         let c = &self.0;
-        let pairs: [(&str, &dyn std::fmt::Debug); 18] = [
+        let pairs: [(&str, &dyn std::fmt::Debug); 19] = [
             ("-k", &c.k),
             ("--loss", &c.loss),
             ("the ridge", &c.ridge),
@@ -272,6 +275,7 @@ impl ValidConfig {
             ("--positive", &c.positive),
             ("--class-weight", &c.class_weight),
             ("--zero-based", &c.zero_based),
+            ("--label", &c.label),
         ];
         pairs.iter().map(|(name, value)| ((*name).to_owned(), format!("{value:?}"))).collect()
     }

@@ -12,8 +12,8 @@ use wincode::{SchemaRead, SchemaWrite};
 use crate::{
     config::ValidConfig,
     data::{
-        self, DataError, LabelCounts, LabelMap, LabelRule, Normalize, RawData, ReadOptions,
-        apply_labels, reader::is_directory, shard_path,
+        self, DataError, LabelColumn, LabelCounts, LabelMap, LabelRule, Normalize, RawData,
+        ReadOptions, apply_labels, reader::is_directory, shard_path,
     },
     round::Job,
     shard::Rows,
@@ -44,6 +44,8 @@ pub struct Preparation {
     pub positive: Option<LabelRule>,
     /// Scaling of rows.
     pub normalize: Normalize,
+    /// Which column of a table is the label, by name or number; the first without one.
+    pub label: Option<String>,
 }
 
 /// What is in a shard, labels counted after the rule for the positive class.
@@ -81,6 +83,7 @@ impl Preparation {
             classes: settings.loss.is_classification(),
             positive: settings.positive.clone(),
             normalize: settings.normalize,
+            label: settings.label.clone(),
         }
     }
 
@@ -175,13 +178,14 @@ impl Assignment {
             zero_based: self.preparation.zero_based,
             shard: Some((self.shard, self.shards)),
             max_feature: None,
+            label: LabelColumn::named(self.preparation.label.as_deref()),
         };
         if let [directory] = inputs
             && is_directory(storage, directory)?
         {
             // Cut for this number of shards, one file is all of it, and nothing else is looked at.
             let own = [shard_path(directory, self.shard, self.shards)];
-            let whole = ReadOptions { shard: None, ..options };
+            let whole = ReadOptions { shard: None, ..options.clone() };
             match data::read(storage, &own, &whole) {
                 Err(DataError::Open { source, .. }) if source.kind() == ErrorKind::NotFound => {}
                 read => return read.or_else(empty_shard),

@@ -6,7 +6,7 @@ use crate::{
     data::CsrMatrix,
     design::Design,
     loss::LossKind,
-    metrics::{Classification, MetricsError, Regression},
+    metrics::{Classification, Confusion, MetricsError, Regression},
     round::Weights,
     shard::Rows,
 };
@@ -19,6 +19,16 @@ pub enum Quality {
     Classes(Classification),
     /// Of a regression.
     Numbers(Regression),
+}
+
+impl Quality {
+    /// How often each kind of answer was given, by a classifier.
+    pub fn confusion(&self) -> Option<&Confusion> {
+        match self {
+            Self::Classes(measures) => Some(&measures.confusion),
+            Self::Numbers(_) => None,
+        }
+    }
 }
 
 /// A model's answers on a data set.

@@ -8,7 +8,8 @@
 //! - [`enrol`]: what a run must know of its data before the first round
 //! - [`switchboard`]: the coordinator for workers whose messages may be lost or repeated
 //! - [`storage`]: where files are kept; [`checkpoint`], [`record`]: what a run keeps for its own sake
-//! - [`local`]: both in one process; [`train`]: a whole run; [`config`], [`model`]: what goes in and out
+//! - [`local`]: both in one process; [`train`]: a whole run; [`config`], [`settings`], [`model`]:
+//!   what goes in and out
 //! - [`evaluate`], [`measures`], [`metrics`], [`folds`], [`synth`]: measures, and data to measure on
 //!
 //! Derivations are numbered M1, M2, ... in `docs/math.md`, and comments refer to them by number.
@@ -29,6 +30,7 @@ pub mod model;
 pub mod record;
 pub mod rng;
 pub mod round;
+pub mod settings;
 pub mod shard;
 pub mod solver;
 pub mod storage;

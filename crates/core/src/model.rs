@@ -12,6 +12,7 @@ use crate::{
     data::{LabelMap, LabelRule, Normalize},
     loss::{LossKind, UnknownLoss},
     round::Weights,
+    settings::{LABEL_SETTING, Settings},
     storage::{Opened, Storage, is_outage},
 };
 
@@ -61,6 +62,12 @@ pub struct Model {
     pub rows: usize,
     /// The seed.
     pub seed: u64,
+    /// The names of the features in `indices`, where they are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    names: Option<Vec<String>>,
+    /// What the training run was asked for, by the names of the options.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Settings>,
 }
 
 /// What training found out, besides the weights.
@@ -110,7 +117,33 @@ impl Model {
             dual_bound: outcome.dual_bound,
             rows: outcome.rows,
             seed: settings.seed,
+            names: None,
+            settings: Some(config.settings(outcome.rows)),
         }
+    }
+
+    /// Takes the names of its features from those of all features, in the order of their numbers. A feature
+    /// beyond their end has an empty name.
+    pub fn set_names(&mut self, all: &[String]) {
+        let first = u32::from(!self.zero_based);
+        let name = |&index: &u32| all.get((index - first) as usize).cloned().unwrap_or_default();
+        self.names = Some(self.indices.iter().map(name).collect());
+    }
+
+    /// The names of its features, in the order of [`Model::features`].
+    pub fn names(&self) -> Option<&[String]> {
+        self.names.as_deref()
+    }
+
+    /// The name of the column that was the label, where the training data were a table.
+    pub fn label_column(&self) -> Option<&str> {
+        self.settings.as_ref()?.get(LABEL_SETTING)?.as_str()
+    }
+
+    /// Says which column was the label.
+    pub fn set_label_column(&mut self, name: &str) {
+        let settings = self.settings.get_or_insert_default();
+        settings.insert(LABEL_SETTING.to_owned(), name.into());
     }
 
     /// The loss it was trained for.
@@ -206,6 +239,9 @@ impl Model {
         if self.indices.len() != self.weights.len() || self.indices.len() > self.k {
             return Err(Flaw::Lengths);
         }
+        if self.names.as_ref().is_some_and(|names| names.len() != self.indices.len()) {
+            return Err(Flaw::Names);
+        }
         if !self.indices.windows(2).all(|p| p[0] < p[1]) {
             return Err(Flaw::Order);
         }
@@ -260,6 +296,9 @@ pub enum Flaw {
     /// Arrays of different length, or more weights than k.
     #[error("`indices` and `weights` differ in length or have more than k entries")]
     Lengths,
+    /// Not a name for every feature.
+    #[error("`names` and `indices` differ in length")]
+    Names,
     /// Indices out of order.
     #[error("`indices` do not ascend")]
     Order,

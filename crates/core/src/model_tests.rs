@@ -51,6 +51,33 @@ fn zero_based_files_keep_their_own_numbers() {
 }
 
 #[test]
+fn names_go_with_the_features_that_were_chosen() {
+    let mut model = sample();
+    assert_eq!(model.names(), None);
+    let all: Vec<String> = ["a", "b", "c", "d", "e", "f"].map(String::from).into();
+    model.set_names(&all);
+    assert_eq!(model.names().unwrap(), ["b", "e"]);
+    model.set_label_column("y");
+    let text = model.to_json().unwrap();
+    let back = Model::parse(text.as_bytes(), Path::new("m")).unwrap();
+    assert_eq!((back.names().unwrap()[1].as_str(), back.label_column()), ("e", Some("y")));
+    model.set_names(&all[..3]);
+    assert_eq!(model.names().unwrap(), ["b", ""]);
+    let short = text.replace("[\"b\",\"e\"]", "[\"b\"]");
+    let error = Model::parse(short.as_bytes(), Path::new("m")).unwrap_err().to_string();
+    assert!(error.contains("`names`"), "{error}");
+}
+
+#[test]
+fn models_of_earlier_releases_are_read() {
+    let text = sample().to_json().unwrap();
+    let early = format!("{}}}", text.split_once(",\"settings\"").unwrap().0);
+    let model = Model::parse(early.as_bytes(), Path::new("m")).unwrap();
+    assert_eq!((model.settings.as_ref(), model.names()), (None, None));
+    assert_eq!(model.columns(), sample().columns());
+}
+
+#[test]
 fn bad_files_are_named() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("m.json");

@@ -153,6 +153,7 @@ fn encode_preparation(preparation: &Preparation) -> pb::Preparation {
         task: task.into(),
         positive: preparation.positive.as_ref().map(encode_rule),
         normalize: normalize.into(),
+        label: preparation.label.clone(),
     }
 }
 
@@ -177,6 +178,7 @@ fn decode_preparation(message: pb::Preparation) -> Result<Preparation, WireError
         classes,
         positive: message.positive.map(decode_rule).transpose()?,
         normalize,
+        label: message.label,
     })
 }
 

@@ -19,8 +19,9 @@ const MUTATIONS: usize = 2000;
 
 type Target = fn(&[u8]) -> bool;
 
-const TARGETS: [(&str, Target); 7] = [
+const TARGETS: [(&str, Target); 8] = [
     ("libsvm", targets::libsvm),
+    ("table", targets::table),
     ("shard", targets::shard),
     ("record", targets::record),
     ("model", targets::model),

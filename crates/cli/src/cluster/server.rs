@@ -12,6 +12,7 @@ use ddiht_server::{CheckpointPolicy, FaultPolicy, ServerConfig};
 
 use crate::{
     args::{FaultArgs, ServerArgs},
+    columns::Columns,
     failure::Failure,
     plan,
     train::Run,
@@ -45,9 +46,11 @@ enum AddressError {
 
 /// Serves a run.
 pub(crate) fn run(args: &ServerArgs, storage: &Arc<dyn Storage>) -> Result<(), Failure> {
-    let run = Run::begin(&args.job, storage)?;
+    let mut run = Run::begin(&args.job, storage)?;
     let request = plan::config(&args.job, args.workers)?;
     plan::use_threads(args.job.threads)?;
+    let (label, names) = (args.job.label.as_deref(), args.job.names.as_deref());
+    run.columns = Columns::of_remote(&**storage, &args.data, label, names)?;
     let address = address(args).map_err(Failure::input)?;
     let faults = faults(&args.faults)?;
     let policy = checkpoint(&args.faults, storage)?;

@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use ddiht_core::{
     config::{Algorithm, ValidConfig},
     coordinator::Search,
-    data::{self, RawData, ReadOptions},
+    data::{self, LabelColumn, RawData, ReadOptions},
     folds::Spread,
     storage::Storage,
     train::{Series, Trained, TrainingSet},
@@ -18,6 +18,7 @@ use ddiht_core::{
 
 use crate::{
     args::JobArgs,
+    columns::Columns,
     failure::Failure,
     output, plan,
     progress::{Console, Signals},
@@ -119,7 +120,13 @@ pub(crate) fn run(args: &PathArgs, storage: &dyn Storage) -> Result<(), Failure>
     let score = score_of(args, &configs)?;
     plan::use_threads(args.job.threads)?;
     let signals = Signals::listen();
-    let options = ReadOptions { zero_based: args.job.zero_based, ..ReadOptions::default() };
+    let (label, names) = (args.job.label.as_deref(), args.job.names.as_deref());
+    let columns = Columns::of(storage, &args.data, label, names)?;
+    let options = ReadOptions {
+        zero_based: args.job.zero_based,
+        label: LabelColumn::named(label),
+        ..ReadOptions::default()
+    };
     let raw = data::read(storage, &args.data, &options)?;
     let spreads = cross_validate(args, &configs, &raw, score, &signals)?;
 
@@ -144,7 +151,9 @@ pub(crate) fn run(args: &PathArgs, storage: &dyn Storage) -> Result<(), Failure>
     let chosen = choose(args, &settings);
     if let Some(path) = &args.job.model {
         let at = chosen.ok_or_else(|| Failure::input(PathError::NoChoice))?;
-        refit(&configs[at], &mut series, &mut console)?.model.save(storage, path)?;
+        let mut model = refit(&configs[at], &mut series, &mut console)?.model;
+        columns.describe(&mut model);
+        model.save(storage, path)?;
     }
     let report = Report::new(settings, score.name(), begin.elapsed());
     if let Some(path) = &args.output {

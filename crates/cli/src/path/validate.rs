@@ -66,8 +66,13 @@ impl Judge {
         storage: &dyn Storage,
         model: &Model,
     ) -> Result<Spread, Failure> {
-        let rows =
-            input::read_for(storage, model, std::slice::from_ref(&self.data), Labels::Needed)?;
+        let rows = input::read_for(
+            storage,
+            model,
+            std::slice::from_ref(&self.data),
+            Labels::Needed,
+            None,
+        )?;
         let score = self.score.of(model, rows)?;
         self.since_best = if score < self.best { 0 } else { self.since_best + 1 };
         self.best = self.best.min(score);

@@ -8,6 +8,7 @@ use thiserror::Error;
 use super::labels::LabelRule;
 use super::libsvm::LineError;
 use super::source::Compression;
+use super::table::TableFlaw;
 use crate::storage::is_outage;
 
 /// An input that cannot be used: the user's to mend, or the network's, never a bug of ours.
@@ -59,6 +60,16 @@ pub enum DataError {
         line: u64,
         /// What is wrong, and in which column.
         error: LineError,
+    },
+    /// A table with a flaw.
+    #[error("{}:{}:{}: {flaw}", path.display(), place.0, place.1)]
+    Table {
+        /// The file.
+        path: PathBuf,
+        /// 1-based line and column.
+        place: (u64, u64),
+        /// What is wrong there.
+        flaw: TableFlaw,
     },
     /// No rows in any of the inputs.
     #[error("no rows in {}", list(.0))]

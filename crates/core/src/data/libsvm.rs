@@ -283,7 +283,7 @@ fn describe(start: usize, token: &[u8], kind: impl FnOnce(String) -> LineErrorKi
 }
 
 /// The first characters of a token, with everything a terminal might act on escaped.
-fn shorten(token: &[u8]) -> String {
+pub(super) fn shorten(token: &[u8]) -> String {
     let mut shown = String::new();
     for &byte in token {
         let escaped = byte.escape_ascii();

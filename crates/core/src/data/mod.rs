@@ -1,4 +1,4 @@
-//! Reading data: text and shard files into one [`CsrMatrix`], labels into two classes.
+//! Reading data: text, tables and shard files into one [`CsrMatrix`], labels into two classes.
 
 mod batch;
 pub mod binary;
@@ -10,6 +10,7 @@ pub mod libsvm;
 pub mod prepare;
 pub mod reader;
 pub mod source;
+pub mod table;
 
 pub use binary::{
     Shard, ShardInfo, ShardSummary, inspect_shard, read_shard, shard_path, write_shard,
@@ -20,3 +21,4 @@ pub use error::{DataError, ShardError};
 pub use labels::{LabelCounts, LabelMap, LabelRule, RuleError, apply_labels};
 pub use prepare::{Normalize, UnknownNormalize, normalize_l2};
 pub use reader::{RawData, ReadOptions, read};
+pub use table::{Header, LabelColumn, TableFlaw};

@@ -15,6 +15,7 @@ use super::csr::CsrMatrix;
 use super::error::DataError;
 use super::libsvm::{self, LineError};
 use super::source::Source;
+use super::table::{self, Header, LabelColumn, TableFlaw};
 use crate::storage::Storage;
 
 /// Bytes of text in a batch: enough to keep the threads busy, little beside the data they make.
@@ -33,6 +34,8 @@ pub struct ReadOptions {
     pub shard: Option<(usize, usize)>,
     /// The largest column to keep; entries beyond it are dropped and counted. For test data.
     pub max_feature: Option<u32>,
+    /// Which column of a table is the label.
+    pub label: LabelColumn,
 }
 
 /// What was read.
@@ -105,6 +108,8 @@ struct Reader<'a> {
     zero_based: Option<bool>,
     /// The numbers that the rows of shard files have in the whole data set.
     numbers: Vec<u64>,
+    /// The header of the tables before.
+    header: Option<Header>,
 }
 
 impl<'a> Reader<'a> {
@@ -120,6 +125,7 @@ impl<'a> Reader<'a> {
             dropped: 0,
             zero_based: None,
             numbers: Vec::new(),
+            header: None,
         }
     }
 
@@ -128,7 +134,24 @@ impl<'a> Reader<'a> {
             return self.take_shard(source);
         }
         self.agree_on_base(source.name(), self.options.zero_based)?;
-        self.take_text(source)
+        match table::delimiter(source.name()) {
+            Some(delimiter) => self.take_table(source, delimiter),
+            None => self.take_text(source),
+        }
+    }
+
+    fn take_table(&mut self, source: Source, delimiter: u8) -> Result<(), DataError> {
+        let name = source.name().to_owned();
+        let mut table = table::read(source, delimiter, self.options, self.total_rows)?;
+        if *self.header.get_or_insert_with(|| table.header.clone()) != table.header {
+            let flaw = TableFlaw::OtherHeader;
+            return Err(DataError::Table { path: name, place: (1, 1), flaw });
+        }
+        self.x.append(&table.x);
+        self.labels.append(&mut table.labels);
+        self.total_rows += table.rows;
+        self.dropped += table.dropped;
+        Ok(())
     }
 
     /// Feature numbers of different bases must not meet in one matrix unnoticed.
@@ -267,7 +290,7 @@ impl Reader<'_> {
     }
 }
 
-fn keeps(options: &ReadOptions, row: usize) -> bool {
+pub(super) fn keeps(options: &ReadOptions, row: usize) -> bool {
     options.shard.is_none_or(|(p, of)| row % of.max(1) == p)
 }
 

@@ -23,8 +23,13 @@ use crate::{
 };
 
 fn assignment() -> Assignment {
-    let preparation =
-        Preparation { zero_based: false, classes: true, positive: None, normalize: Normalize::L2 };
+    let preparation = Preparation {
+        zero_based: false,
+        classes: true,
+        positive: None,
+        normalize: Normalize::L2,
+        label: None,
+    };
     Assignment { shard: 1, shards: SHARDS, data: vec!["a.svm".into()], preparation }
 }
 

@@ -87,6 +87,7 @@ proptest! {
             classes: launch.job.loss.is_classification(),
             positive: None,
             normalize: Normalize::None,
+            label: None,
         };
         let shards = launch.job.shards;
         let assignment = Assignment { shard: 0, shards, data: Vec::new(), preparation };

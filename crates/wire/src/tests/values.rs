@@ -218,14 +218,15 @@ fn rule() -> impl Strategy<Value = LabelRule> {
 
 pub(super) fn assignment() -> impl Strategy<Value = Assignment> {
     let normalize = prop_oneof![Just(Normalize::None), Just(Normalize::L2)];
-    let preparation = (any::<bool>(), any::<bool>(), option::of(rule()), normalize).prop_map(
-        |(zero_based, classes, positive, normalize)| Preparation {
+    let label = option::of(".{0,40}");
+    let preparation = (any::<bool>(), any::<bool>(), option::of(rule()), normalize, label)
+        .prop_map(|(zero_based, classes, positive, normalize, label)| Preparation {
             zero_based,
             classes,
             positive: positive.filter(|_| classes),
             normalize,
-        },
-    );
+            label,
+        });
     let shards = (1usize..=70).prop_flat_map(|shards| (0..shards, Just(shards)));
     (shards, vec(".{0,40}", 0..5), preparation).prop_map(|((shard, shards), data, preparation)| {
         Assignment { shard, shards, data, preparation }

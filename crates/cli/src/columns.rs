@@ -1,0 +1,129 @@
+//! What columns are called: by the header of a table, or by a file with a name a line.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use ddiht_core::{
+    data::{
+        LabelColumn,
+        table::{self, Header},
+    },
+    model::Model,
+    storage::Storage,
+};
+
+use crate::failure::Failure;
+
+#[derive(Debug, thiserror::Error)]
+enum ColumnsError {
+    #[error("{}: cannot read the names of the features: {source}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("--names {}: the data are a table, whose header has the names", .0.display())]
+    NamedTwice(PathBuf),
+    #[error(
+        "the data have the column `{found}` where the model has feature {feature}, `{expected}`: put the \
+         columns into the order of the training data"
+    )]
+    Other { feature: u32, expected: String, found: String },
+}
+
+/// The columns of training data.
+#[derive(Debug, Default)]
+pub(crate) struct Columns {
+    names: Option<Vec<String>>,
+    label: Option<String>,
+}
+
+impl Columns {
+    /// Of `data`, or as the file `names` says.
+    pub(crate) fn of(
+        storage: &dyn Storage,
+        data: &[PathBuf],
+        label: Option<&str>,
+        names: Option<&Path>,
+    ) -> Result<Self, Failure> {
+        let header = table::header(storage, data, &LabelColumn::named(label))?;
+        match (header, names) {
+            (Some(_), Some(file)) => Err(Failure::input(ColumnsError::NamedTwice(file.into()))),
+            (Some(header), None) => Ok(Self::of_header(&header)),
+            (None, Some(file)) => Ok(Self { names: Some(read_names(file)?), label: None }),
+            (None, None) => Ok(Self::default()),
+        }
+    }
+
+    /// The same for data that may be out of reach here, as a server's can be.
+    pub(crate) fn of_remote(
+        storage: &dyn Storage,
+        data: &[String],
+        label: Option<&str>,
+        names: Option<&Path>,
+    ) -> Result<Self, Failure> {
+        let data: Vec<PathBuf> = data.iter().map(PathBuf::from).collect();
+        if names.is_some() {
+            return Self::of(storage, &data[..0], label, names);
+        }
+        let header = table::header(storage, &data, &LabelColumn::named(label));
+        Ok(match header {
+            Ok(header) => header.as_ref().map(Self::of_header).unwrap_or_default(),
+            Err(error) => {
+                tracing::warn!("the model goes without the names of its features: {error}");
+                Self::default()
+            }
+        })
+    }
+
+    fn of_header(header: &Header) -> Self {
+        let names = header.names().map(str::to_owned).collect();
+        Self { names: Some(names), label: header.label().map(str::to_owned) }
+    }
+
+    /// Writes into `model` what its features are called.
+    pub(crate) fn describe(&self, model: &mut Model) {
+        if let Some(names) = &self.names {
+            if names.len() < model.features {
+                let (known, all) = (names.len(), model.features);
+                tracing::warn!("there are {known} names for {all} features: the last go without");
+            }
+            model.set_names(names);
+        }
+        if let Some(label) = &self.label {
+            model.set_label_column(label);
+        }
+    }
+}
+
+/// The names in a file: line j has that of the j-th feature.
+pub(crate) fn read_names(path: &Path) -> Result<Vec<String>, Failure> {
+    let text = fs::read_to_string(path)
+        .map_err(|source| Failure::input(ColumnsError::Read { path: path.to_owned(), source }))?;
+    Ok(text.lines().map(|line| line.trim().to_owned()).collect())
+}
+
+/// Refuses tables whose columns are not those that `model` was trained on.
+pub(crate) fn check(
+    storage: &dyn Storage,
+    model: &Model,
+    data: &[PathBuf],
+    label: &LabelColumn,
+) -> Result<(), Failure> {
+    // Names without a label's are from a file, and may differ from a header by intention.
+    let (Some(names), Some(_)) = (model.names(), model.label_column()) else { return Ok(()) };
+    let Some(header) = table::header(storage, data, label)? else { return Ok(()) };
+    let found: Vec<&str> = header.names().collect();
+    let first = u32::from(!model.zero_based);
+    for ((feature, _), name) in model.features().zip(names) {
+        let there = found.get((feature - first) as usize).copied().unwrap_or("(none)");
+        if there != name {
+            let (expected, found) = (shown(name), shown(there));
+            return Err(Failure::input(ColumnsError::Other { feature, expected, found }));
+        }
+    }
+    Ok(())
+}
+
+/// A name from a file, without what a terminal might act on.
+pub(crate) fn shown(name: &str) -> String {
+    name.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}

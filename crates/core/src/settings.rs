@@ -1,0 +1,132 @@
+//! A request as it is written into a model file: by the names of the options, defaults included.
+//!
+//! Only what can change the model is there. Paths, threads and the transport are not: the same data and
+//! options give the same file wherever it is trained.
+
+use serde_json::{Map, Value, json};
+
+use crate::{
+    config::{Algorithm, Config, Uplink, ValidConfig},
+    coordinator::{Combine, Pace},
+    loss::LossKind,
+    solver::StepRule,
+};
+
+/// Settings by the name of their option.
+pub type Settings = Map<String, Value>;
+
+/// The setting that names the label's column.
+pub(crate) const LABEL_SETTING: &str = "label";
+
+impl ValidConfig {
+    /// The settings of this request, on a training set of `rows` rows. Whichever way the ridge was given, it is
+    /// there as lambda: two calls that ask for the same are the same.
+    pub fn settings(&self, rows: usize) -> Settings {
+        let config = self.get();
+        let mut settings = Settings::new();
+        let mut add = |name: &str, value: Value| {
+            if !value.is_null() {
+                settings.insert(name.to_owned(), value);
+            }
+        };
+        add("k", json!(config.k));
+        add("loss", json!(config.loss.name()));
+        if let LossKind::SmoothedHinge { gamma } = config.loss {
+            add("gamma", json!(gamma));
+        }
+        add("lambda", json!(self.lambda(rows)));
+        add("workers", json!(config.workers));
+        add("uplink", json!(uplink(config.uplink)));
+        add("gap", json!(config.limits.gap));
+        add("rounds", json!(config.limits.rounds));
+        add("time", json!(config.limits.time.map(|time| format!("{}s", time.as_secs_f64()))));
+        add("seed", json!(config.seed));
+        add("normalize", json!(config.normalize));
+        add("positive", json!(config.positive));
+        add("no-intercept", json!(!config.intercept));
+        add("zero-based", json!(config.zero_based));
+        add(LABEL_SETTING, json!(config.label));
+        if let Pace::Arrivals { count, max_staleness } = config.pace {
+            add("async", json!(count));
+            add("max-staleness", json!(max_staleness));
+        }
+        add_method(config, add);
+        settings
+    }
+}
+
+/// The algorithm, with those settings that it uses.
+fn add_method(config: &Config, mut add: impl FnMut(&str, Value)) {
+    let algorithm = match config.algorithm {
+        Algorithm::Exact => "exact",
+        Algorithm::Diht => "diht",
+        Algorithm::Sdiht => "sdiht",
+    };
+    add("algorithm", json!(algorithm));
+    if config.algorithm == Algorithm::Exact {
+        return;
+    }
+    let aggregate = match config.combine {
+        Combine::Mean => "average",
+        Combine::Min => "min",
+        Combine::Weighted { .. } => "weighted",
+    };
+    add("aggregate", json!(aggregate));
+    if let Combine::Weighted { power } = config.combine {
+        add("power", number(power));
+    }
+    add("beta", number(config.beta));
+    add("local-steps", json!(config.local_steps));
+    if config.algorithm == Algorithm::Sdiht {
+        add("batch-size", json!(config.batch_size));
+    }
+    let step = match config.step {
+        StepRule::Safe => json!("safe"),
+        StepRule::Paper => json!("paper"),
+        StepRule::Fixed(step) => number(step),
+    };
+    add("step", step);
+}
+
+fn uplink(uplink: Uplink) -> &'static str {
+    match uplink {
+        Uplink::K => "k",
+        Uplink::FourK => "4k",
+        Uplink::Full => "full",
+    }
+}
+
+/// JSON has no infinity, and null would be no setting at all.
+fn number(x: f64) -> Value {
+    if x.is_finite() { json!(x) } else { json!(x.to_string()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Ridge;
+
+    #[test]
+    fn settings_are_those_that_are_used() {
+        let exact = Config::new(7).check().unwrap().settings(10);
+        assert_eq!(exact["k"], 7);
+        assert_eq!(exact["lambda"], 1e-4);
+        assert_eq!(exact["algorithm"], "exact");
+        for unused in ["step", "aggregate", "time", "positive", "label", "async", "gamma"] {
+            assert!(!exact.contains_key(unused), "{unused}");
+        }
+        let config = Config {
+            algorithm: Algorithm::Sdiht,
+            combine: Combine::Weighted { power: f64::INFINITY },
+            ridge: Ridge::C(2.0),
+            step: StepRule::Fixed(0.5),
+            label: Some("y".into()),
+            ..Config::new(7)
+        };
+        let settings = config.check().unwrap().settings(10);
+        assert_eq!(settings["power"], "inf");
+        assert_eq!(settings["lambda"], 0.05);
+        assert_eq!(settings["step"], 0.5);
+        assert_eq!(settings["label"], "y");
+    }
+}
