@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     config::{Algorithm, Config, Uplink, ValidConfig},
     coordinator::{Combine, Pace},
+    data::ClassWeight,
     loss::LossKind,
     solver::StepRule,
 };
@@ -43,6 +44,9 @@ impl ValidConfig {
         add("seed", json!(config.seed));
         add("normalize", json!(config.normalize));
         add("positive", json!(config.positive));
+        if config.class_weight != ClassWeight::Equal {
+            add("class-weight", json!(config.class_weight.to_string()));
+        }
         add("no-intercept", json!(!config.intercept));
         add("zero-based", json!(config.zero_based));
         add(LABEL_SETTING, json!(config.label));
