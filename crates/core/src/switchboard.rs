@@ -94,8 +94,10 @@ impl Switchboard {
         }
     }
 
-    /// What `shard` has to do after `round`, if that is known already.
+    /// What `shard` has to do after `round`, if that is known already. What is answered need not be done again: a
+    /// worker that is new to a shard at rest waits for the next question.
     pub fn next(&self, shard: usize, round: u64) -> Option<&Sent> {
-        self.last.get(shard)?.as_ref().filter(|sent| sent.round > round)
+        let awaited = self.awaited(shard)?;
+        self.last.get(shard)?.as_ref().filter(|sent| sent.round > round && sent.round == awaited)
     }
 }

@@ -13,6 +13,7 @@ use ddiht_core::{
     loss::LossKind,
     round::{Job, Weights},
     shard::{Rows, Shard},
+    switchboard::Switchboard,
 };
 use proptest::prelude::*;
 
@@ -267,4 +268,35 @@ fn without_a_barrier_the_run_ends_as_well() {
         assert!(tally.bound().unwrap() <= tally.objective(), "{loss}");
         assert!(tally.staleness.largest <= 3, "{:?}", tally.staleness);
     }
+}
+
+/// Without a barrier a shard can be at rest: a worker that takes it over then must not be given the question that was
+/// answered before, for the answer would be refused.
+#[test]
+fn a_shard_at_rest_is_asked_nothing_it_has_answered() {
+    let table: Table =
+        (0..24).map(|i| (i % 3 == 0, vec![(1 + i % 12, 1.0), (1 + i % 5, -0.5)])).collect();
+    let pace = Pace::Arrivals { count: 1, max_staleness: None };
+    let config = Config { workers: 3, pace, limits: limits(300), ..Config::new(3) };
+    let (_, mut shards, coordinator) = setup(&table, &config);
+    let mut board = Switchboard::new(coordinator);
+    let mut rests = 0;
+    for step in 0..900 {
+        while board.poll().is_some() {}
+        for (shard, part) in shards.iter_mut().enumerate() {
+            if board.awaited(shard).is_none() {
+                let part = part.restate();
+                board.handle(Duration::ZERO, Event::Restated { shard, part });
+                while board.poll().is_some() {}
+                rests += usize::from(board.awaited(shard).is_none());
+                assert!(board.awaited(shard).is_some() || board.next(shard, 0).is_none());
+            }
+        }
+        // The second and the third answer seldom.
+        let shard = [0, 0, 0, 1, 0, 0, 0, 2][step % 8];
+        let Some(sent) = board.next(shard, 0).cloned() else { continue };
+        let reply = shards[shard].handle(sent.round, &sent.directive);
+        board.handle(Duration::ZERO, Event::Answer { shard, round: sent.round, reply });
+    }
+    assert!(rests > 0, "no shard was ever at rest");
 }
