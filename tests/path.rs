@@ -30,6 +30,10 @@ fn every_setting_has_its_certificate_and_is_near_a_run_of_its_own() {
         assert!(p <= 1.03 * number(&alone, "objective"), "{setting} {alone}");
     }
     assert!(report["best"].is_null());
+    // A bound for more features and a weaker ridge is one for fewer and a stronger one.
+    let bound = |at: usize| number(&settings(&report)[at], "dual_bound");
+    assert!(bound(0) >= bound(1) && bound(1) >= bound(2), "{report}");
+    assert!((0..3).all(|at| bound(at) >= bound(at + 3)), "{report}");
 }
 
 #[test]

@@ -148,6 +148,7 @@ pub(crate) fn run(args: &PathArgs, storage: &dyn Storage) -> Result<(), Failure>
             break;
         }
     }
+    report::share_bounds(&mut settings);
     let chosen = choose(args, &settings);
     if let Some(path) = &args.job.model {
         let at = chosen.ok_or_else(|| Failure::input(PathError::NoChoice))?;

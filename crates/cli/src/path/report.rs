@@ -27,24 +27,48 @@ pub(super) struct Setting {
 impl Setting {
     pub(super) fn new(config: &ValidConfig, trained: &Trained, spread: Option<Spread>) -> Self {
         let model = &trained.model;
-        let gap = |bound: f64| {
-            if model.objective == 0.0 { 0.0 } else { (model.objective - bound) / model.objective }
-        };
         Self {
             k: config.get().k,
             lambda: model.lambda,
             objective: model.objective,
             dual_bound: model.dual_bound,
-            gap: model.dual_bound.map(gap),
+            gap: model.dual_bound.map(|bound| gap(model.objective, bound)),
             nnz: model.nnz(),
             score: spread.map(|s| s.mean),
             score_error: spread.map(|s| s.error),
         }
     }
 
+    /// No model of this setting is better than `bound` either.
+    fn learn(&mut self, bound: f64) {
+        let better = self.dual_bound.is_none_or(|own| own < bound).then_some(bound);
+        self.dual_bound = better.or(self.dual_bound);
+        self.gap = self.dual_bound.map(|bound| gap(self.objective, bound));
+    }
+
     pub(super) fn line(&self) -> String {
         let score = self.score.map_or_else(String::new, |score| format!("  score {score:.5}"));
         format!("k {}  lambda {:e}  P {:.6}{score}", self.k, self.lambda, self.objective)
+    }
+}
+
+fn gap(objective: f64, bound: f64) -> f64 {
+    if objective == 0.0 { 0.0 } else { (objective - bound) / objective }
+}
+
+/// A bound holds for all settings with fewer features and a stronger ridge too: their models are among those it speaks of,
+/// and their P is larger.
+pub(super) fn share_bounds(settings: &mut [Setting]) {
+    let known: Vec<(usize, f64, Option<f64>)> =
+        settings.iter().map(|s| (s.k, s.lambda, s.dual_bound)).collect();
+    for setting in settings {
+        let applies = |&&(k, lambda, _): &&(usize, f64, Option<f64>)| {
+            k >= setting.k && lambda <= setting.lambda
+        };
+        let bounds = known.iter().filter(applies).filter_map(|known| known.2);
+        if let Some(best) = bounds.reduce(f64::max) {
+            setting.learn(best);
+        }
     }
 }
 
