@@ -14,15 +14,17 @@ recorded under benchmarks/runs/<date>-exports/. Exit code 1 means that a predict
 import argparse
 import json
 import lzma
-import os
 import subprocess
 import sys
 import tempfile
-import venv
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
+# Not the directory of this script: its name would hide a peer's module.
+sys.path[0] = str(HERE / "compare")
+sys.dont_write_bytecode = True
+import environment  # noqa: E402  (found by the line above)
+
 PEERS = ["liblinear-official", "onnxruntime", "numpy", "scipy"]
 # Rows that are dense at once: a row of imdb is 90 thousand floats.
 BATCH = 250
@@ -42,31 +44,8 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, default=os.environ.get("DDIHT_DATA"),
-                        help="directory of the data sets (default: $DDIHT_DATA)")
-    parser.add_argument("--ddiht", type=Path, default=ROOT / "target" / "release" / "ddiht",
-                        help="the program to measure (default: target/release/ddiht)")
-    parser.add_argument("--venv", type=Path, default=ROOT / "target" / "exports-venv",
-                        help="where the peers are installed (default: target/exports-venv)")
-    arguments = parser.parse_args()
-    if arguments.data is None:
-        parser.error("no data: set DDIHT_DATA or give --data")
-    if not arguments.ddiht.exists():
-        parser.error(f"{arguments.ddiht} does not exist: run `cargo build --release` first")
-    return arguments
-
-
-def enter_venv(directory: Path) -> None:
-    """Continue in the virtual environment, made and filled on first use."""
-    if Path(sys.prefix).resolve() == directory.resolve():
-        return
-    python = directory / "bin" / "python"
-    ready = directory / "peers-installed"
-    if not ready.exists():
-        venv.create(directory, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *PEERS], check=True)
-        ready.touch()
-    os.execv(python, [python, *sys.argv])
+    environment.add_options(parser, "exports-venv")
+    return environment.parse(parser)
 
 
 def ours(program: Path, model: Path, data: Path, *options: str):
@@ -165,9 +144,7 @@ def compare(arguments: argparse.Namespace, name: str, x, directory: Path) -> lis
 def main() -> int:
     """Compare all models and record the result."""
     arguments = parse_arguments()
-    enter_venv(arguments.venv)
-    sys.path[0] = str(HERE / "compare")
-    sys.dont_write_bytecode = True
+    environment.enter_venv(arguments.venv, PEERS)
     from datasets import parse
     from record import markdown, write
 

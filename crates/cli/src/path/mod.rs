@@ -134,7 +134,7 @@ pub(crate) fn run(args: &PathArgs, storage: &dyn Storage) -> Result<(), Failure>
     set.launch().remarks(0).iter().for_each(|remark| tracing::info!("{remark}"));
     let mut series = Series::new(set);
     let mut console = Console::start(true, None, signals.clone());
-    let mut judge = validate::Judge::read(args.valid.as_deref(), score)?;
+    let mut judge = args.valid.as_deref().map(|data| validate::Judge::new(data, score));
     let mut settings: Vec<Setting> = Vec::new();
     for (at, config) in configs.iter().enumerate() {
         let trained = series.run(config, Search::Near, &mut console)?;

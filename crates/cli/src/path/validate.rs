@@ -48,16 +48,16 @@ impl Score {
 #[derive(Debug)]
 pub(super) struct Judge {
     data: PathBuf,
+    /// The rows, once they have been read for the first model: the others prepare them alike.
+    rows: Option<Rows>,
     score: Score,
     best: f64,
     since_best: usize,
 }
 
 impl Judge {
-    pub(super) fn read(data: Option<&Path>, score: Score) -> Result<Option<Self>, Failure> {
-        let judge =
-            |data: &Path| Self { data: data.to_owned(), score, best: f64::INFINITY, since_best: 0 };
-        Ok(data.map(judge))
+    pub(super) fn new(data: &Path, score: Score) -> Self {
+        Self { data: data.to_owned(), rows: None, score, best: f64::INFINITY, since_best: 0 }
     }
 
     /// The score of `model`.
@@ -66,14 +66,14 @@ impl Judge {
         storage: &dyn Storage,
         model: &Model,
     ) -> Result<Spread, Failure> {
-        let rows = input::read_for(
-            storage,
-            model,
-            std::slice::from_ref(&self.data),
-            Labels::Needed,
-            None,
-        )?;
-        let score = self.score.of(model, rows)?;
+        let rows = match self.rows.take() {
+            Some(rows) => rows,
+            None => {
+                let data = std::slice::from_ref(&self.data);
+                input::read_for(storage, model, data, Labels::Needed, None)?
+            }
+        };
+        let score = self.score.of(model, self.rows.insert(rows).clone())?;
         self.since_best = if score < self.best { 0 } else { self.since_best + 1 };
         self.best = self.best.min(score);
         Ok(Spread { mean: score, error: 0.0 })
