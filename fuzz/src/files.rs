@@ -3,12 +3,11 @@
 use std::path::Path;
 
 use ddiht_core::{
-    data::{ReadOptions, apply_labels, read},
+    data::{ReadOptions, read},
     evaluate::Answers,
     loss::{LossKind, probability},
     metrics::log_loss,
     model::Model,
-    shard::Rows,
     storage::Local,
 };
 
@@ -34,14 +33,11 @@ pub fn model(data: &[u8]) -> bool {
         ..ReadOptions::default()
     };
     let read = with_file("txt", TEXT, |path| read(&Local, &[path.into()], &options));
-    let Some(Ok(mut raw)) = read else { return false };
-    if let Some(map) = model.label_map() {
-        // Labels that are not the model's are an error for `eval`; scores are made of any.
-        let _ = apply_labels(&mut raw.labels, &map, model.positive.as_ref());
-    }
-    model.normalize.apply(&mut raw.x);
-    let weights = model.columns();
-    let rows = Rows { x: raw.x, y: raw.labels, weights: None };
+    let Some(Ok(raw)) = read else { return false };
+    // Labels that are not the model's are an error for `eval`; scores are made of any.
+    let rows = model.prepare(raw.clone(), true).or_else(|_| model.prepare(raw, false));
+    let Ok(rows) = rows else { return false };
+    let weights = model.scaled_columns();
     let answers = Answers::of(loss, &weights, rows);
     let _ = (answers.objective(&weights, model.lambda), answers.quality(loss));
     if loss == LossKind::Logistic {

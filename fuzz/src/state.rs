@@ -85,7 +85,7 @@ fn go_on(tiny: &mut Tiny, coordinator: Coordinator) -> bool {
     let _ = (tally.gap(), tally.passes(), tally.staleness.mean());
     if end == End::Finished {
         let stopped = ddiht_core::coordinator::Stopped::Rounds;
-        let _ = Trained::conclude(&tiny.config, &tiny.launch, tally, stopped);
+        let _ = Trained::conclude(&tiny.config, &tiny.launch, None, tally, stopped);
     }
     end != End::Failed
 }

@@ -37,11 +37,10 @@ impl Data {
     pub(crate) fn load(path: &Path, loss: &str, positive: Option<&str>, l2: bool) -> Self {
         let raw = data::read(&Local, &[path.to_owned()], &ReadOptions::default()).unwrap();
         let preparation = Preparation {
-            zero_based: false,
             classes: loss != "squared",
             positive: positive.map(|rule| rule.parse().unwrap()),
             normalize: if l2 { Normalize::L2 } else { Normalize::None },
-            label: None,
+            ..Preparation::default()
         };
         let counts = preparation.describe(&raw).labels;
         let map = preparation

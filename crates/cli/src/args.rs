@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ddiht_core::{
-    data::{ClassWeight, LabelRule, Normalize},
+    data::{ClassWeight, LabelRule, Normalize, Scale},
     loss::LOSS_NAMES,
 };
 
@@ -123,6 +123,11 @@ pub(crate) struct JobArgs {
     #[arg(long, default_value_t = Normalize::None)]
     pub(crate) normalize: Normalize,
 
+    /// Divide every column by its largest magnitude (maxabs) or its standard deviation (std), or leave it (none); the
+    /// weights in the model are those of columns as they were
+    #[arg(long, default_value_t = Scale::None)]
+    pub(crate) scale: Scale,
+
     /// Labels of the positive class, as '>=7', '<=10' or '3,5,9'
     #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
     pub(crate) positive: Option<LabelRule>,
@@ -130,6 +135,18 @@ pub(crate) struct JobArgs {
     /// How much rows of the classes +1 and -1 count: balanced (both classes alike), or as 5:1
     #[arg(long, value_name = "POS:NEG|balanced")]
     pub(crate) class_weight: Option<ClassWeight>,
+
+    /// File with how much each row counts: a number of 0 or more a line, in the order of the rows
+    #[arg(long, value_name = "FILE")]
+    pub(crate) weights: Option<String>,
+
+    /// File with features that are always in the model, a name or number a line; they count in K
+    #[arg(long, value_name = "FILE")]
+    pub(crate) keep: Option<PathBuf>,
+
+    /// File with features that are never in the model, a name or number a line
+    #[arg(long, value_name = "FILE")]
+    pub(crate) exclude: Option<PathBuf>,
 
     /// Feature numbers of text data start at 0
     #[arg(long)]

@@ -1,25 +1,31 @@
 //! What columns are called: by the header of a table, or by a file with a name a line.
 
 use std::{
+    collections::HashMap,
     fs, io,
     path::{Path, PathBuf},
 };
 
 use ddiht_core::{
+    config::ValidConfig,
     data::{
-        LabelColumn,
+        FeatureChoice, LabelColumn,
         table::{self, Header},
     },
     model::Model,
     storage::Storage,
 };
 
-use crate::failure::Failure;
+use crate::{args::JobArgs, failure::Failure};
 
 #[derive(Debug, thiserror::Error)]
 enum ColumnsError {
     #[error("{}: cannot read the names of the features: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
+    #[error("{}: cannot read the features of {option}: {source}", path.display())]
+    List { option: &'static str, path: PathBuf, source: io::Error },
+    #[error("{}:{line}: there is no feature `{name}`", path.display())]
+    NoFeature { path: PathBuf, line: usize, name: String },
     #[error("--names {}: the data are a table, whose header has the names", .0.display())]
     NamedTwice(PathBuf),
     #[error(
@@ -77,6 +83,53 @@ impl Columns {
     fn of_header(header: &Header) -> Self {
         let names = header.names().map(str::to_owned).collect();
         Self { names: Some(names), label: header.label().map(str::to_owned) }
+    }
+
+    /// `config` with the features that --keep and --exclude name, in data that number theirs from 0 or not.
+    pub(crate) fn choose(
+        &self,
+        args: &JobArgs,
+        zero_based: bool,
+        config: ValidConfig,
+    ) -> Result<ValidConfig, Failure> {
+        let list = |option, path: Option<&Path>| match path {
+            Some(path) => self.listed(option, path, zero_based).map_err(Failure::input),
+            None => Ok(Vec::new()),
+        };
+        let keep = list("--keep", args.keep.as_deref())?;
+        let exclude = list("--exclude", args.exclude.as_deref())?;
+        Ok(config.choosing(FeatureChoice::new(keep, exclude))?)
+    }
+
+    /// The columns of the features in a file, one a line: by name where names are known, or else by number.
+    fn listed(
+        &self,
+        option: &'static str,
+        path: &Path,
+        zero_based: bool,
+    ) -> Result<Vec<u32>, ColumnsError> {
+        let text = fs::read_to_string(path).map_err(|source| ColumnsError::List {
+            option,
+            path: path.to_owned(),
+            source,
+        })?;
+        let names = self.names.as_deref().unwrap_or_default();
+        let numbers: HashMap<&str, u32> =
+            names.iter().zip(1..).map(|(name, column)| (name.as_str(), column)).collect();
+        let (first, last) = if zero_based { (0, u32::MAX - 1) } else { (1, u32::MAX) };
+        let column = |name: &str| {
+            let number = || name.parse().ok().filter(|number| (first..=last).contains(number));
+            numbers.get(name).copied().or_else(|| number().map(|number| number + 1 - first))
+        };
+        let lines = text.lines().map(str::trim).zip(1..).filter(|(name, _)| !name.is_empty());
+        lines
+            .map(|(name, line)| {
+                column(name).ok_or_else(|| {
+                    let (path, name) = (path.to_owned(), shown(name));
+                    ColumnsError::NoFeature { path, line, name }
+                })
+            })
+            .collect()
     }
 
     /// Writes into `model` what its features are called.

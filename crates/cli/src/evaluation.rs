@@ -32,8 +32,9 @@ struct Report {
 pub(crate) fn run(args: &EvalArgs, storage: &dyn Storage) -> Result<(), Failure> {
     output::start_log(false);
     let (model, loss) = input::load_model(storage, &args.model)?;
-    let rows = input::prepared(storage, &model, &args.data, Labels::Needed)?;
-    let weights = model.columns();
+    let rows =
+        input::prepared(storage, &model, &args.data, args.weights.as_deref(), Labels::Needed)?;
+    let weights = model.scaled_columns();
     let answers = Answers::of(loss, &weights, rows);
     let log_loss = if loss == LossKind::Logistic {
         let chances: Vec<f64> = answers.scores.iter().map(|&z| probability(z)).collect();

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ddiht_core::{
-    data::{self, LabelColumn, Normalize, ReadOptions, apply_labels},
+    data::{self, LabelColumn, Normalize, RawData, ReadOptions},
     loss::LossKind,
     model::Model,
     shard::Rows,
@@ -48,6 +48,7 @@ pub(crate) fn prepared(
     storage: &dyn Storage,
     model: &Model,
     data: &PreparedData,
+    weights: Option<&Path>,
     labels: Labels,
 ) -> Result<Rows, Failure> {
     if let Some(asked) = data.normalize.filter(|&n| n != model.normalize) {
@@ -58,7 +59,8 @@ pub(crate) fn prepared(
         let model = own.map_or_else(|| "its label".to_owned(), |rule| format!("`{rule}`"));
         return Err(Failure::input(Mismatch::Positive { model, asked: asked.to_string() }));
     }
-    read_for(storage, model, &data.data, labels, data.label.as_deref())
+    let raw = read_raw(storage, model, &data.data, labels, data.label.as_deref(), weights)?;
+    Ok(model.prepare(raw, labels == Labels::Needed)?)
 }
 
 /// Where the labels of a table are: where the call says, or else where they were in training.
@@ -73,7 +75,7 @@ fn label_column(model: &Model, labels: Labels, asked: Option<&str>) -> LabelColu
     }
 }
 
-/// Reads rows for `model`; features it does not know are dropped and counted.
+/// Reads rows for `model`, prepared as in training.
 pub(crate) fn read_for(
     storage: &dyn Storage,
     model: &Model,
@@ -81,6 +83,19 @@ pub(crate) fn read_for(
     labels: Labels,
     label: Option<&str>,
 ) -> Result<Rows, Failure> {
+    let raw = read_raw(storage, model, paths, labels, label, None)?;
+    Ok(model.prepare(raw, labels == Labels::Needed)?)
+}
+
+/// Reads rows for `model` as they are; features it does not know are dropped and counted.
+pub(crate) fn read_raw(
+    storage: &dyn Storage,
+    model: &Model,
+    paths: &[PathBuf],
+    labels: Labels,
+    label: Option<&str>,
+    weights: Option<&Path>,
+) -> Result<RawData, Failure> {
     let label = label_column(model, labels, label);
     columns::check(storage, model, paths, &label)?;
     let options = ReadOptions {
@@ -88,17 +103,12 @@ pub(crate) fn read_for(
         shard: None,
         max_feature: Some(model.features as u32),
         label,
+        weights: weights.map(Path::to_owned),
     };
-    let mut raw = data::read(storage, paths, &options)?;
+    let raw = data::read(storage, paths, &options)?;
     if raw.dropped > 0 {
         let features = model.features;
         tracing::warn!("{} entries beyond feature {features} were dropped", raw.dropped);
     }
-    if let (Labels::Needed, Some(map)) = (labels, model.label_map()) {
-        apply_labels(&mut raw.labels, &map, model.positive.as_ref())?;
-    }
-    model.normalize.apply(&mut raw.x);
-    let map = model.label_map().filter(|_| labels == Labels::Needed);
-    let weights = map.and_then(|map| map.row_weights(&raw.labels));
-    Ok(Rows { x: raw.x, y: raw.labels, weights })
+    Ok(raw)
 }

@@ -5,6 +5,7 @@ use std::{path::Path, time::Duration};
 use ddiht_core::{
     config::{Algorithm, Config, Ridge, Uplink, ValidConfig},
     coordinator::{Combine, Limits, Pace},
+    data::{FeatureChoice, Scale},
     loss::{LossKind, UnknownLoss},
     model::ModelError,
     solver::StepRule,
@@ -29,6 +30,10 @@ enum BadOption {
         "--aggregate exact goes with --algorithm exact; average, min and weighted with sdiht or diht"
     )]
     Aggregate,
+    #[error(
+        "--scale needs all rows in one process: use `ddiht train` without --transport grpc, or scale the data beforehand"
+    )]
+    Scale,
     #[error("--threads must be at least 1")]
     Threads,
     #[error("cannot write {what} to {path}: there is no directory {directory}")]
@@ -61,6 +66,11 @@ pub(crate) fn configs(args: &JobArgs, workers: usize) -> Result<Vec<ValidConfig>
     lambdas.dedup();
     let pairs = lambdas.iter().flat_map(|&lambda| ks.iter().map(move |&k| (k, lambda)));
     pairs.map(|(k, lambda)| config_of(args, workers, k, lambda)).collect()
+}
+
+/// Refuses --scale where no process sees all rows.
+pub(crate) fn check_unscaled(args: &JobArgs) -> Result<(), Failure> {
+    if args.scale == Scale::None { Ok(()) } else { Err(Failure::input(BadOption::Scale)) }
 }
 
 fn config_of(
@@ -105,6 +115,9 @@ fn config_of(
         class_weight: args.class_weight.unwrap_or_default(),
         zero_based: args.zero_based,
         label: args.label.clone(),
+        weights: args.weights.clone(),
+        scale: args.scale,
+        choice: FeatureChoice::default(),
     };
     Ok(config.check()?)
 }

@@ -37,8 +37,8 @@ pub(crate) fn run(args: &PredictArgs, storage: &dyn Storage) -> Result<(), Failu
     }
     plan::check_output("predictions", args.output.as_deref())?;
     let labels = if args.no_label { Labels::Absent } else { Labels::Ignored };
-    let rows = input::prepared(storage, &model, &args.data, labels)?;
-    let answers = Answers::of(loss, &model.columns(), rows);
+    let rows = input::prepared(storage, &model, &args.data, None, labels)?;
+    let answers = Answers::of(loss, &model.scaled_columns(), rows);
     match &args.output {
         None => {
             write_all(args, &model, &answers.scores, io::stdout().lock()).map_err(Failure::from)

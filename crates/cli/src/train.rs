@@ -1,6 +1,10 @@
 //! `ddiht train`.
 
-use std::{path::Path, sync::Arc, time::Instant};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Instant,
+};
 
 use ddiht_core::{
     config::Algorithm,
@@ -52,7 +56,9 @@ pub(crate) fn run(args: &TrainArgs, storage: &Arc<dyn Storage>) -> Result<(), Fa
     let (label, names) = (args.job.label.as_deref(), args.job.names.as_deref());
     run.columns = Columns::of(&**storage, &args.data, label, names)?;
     let raw = load(args, &**storage)?;
+    let config = run.columns.choose(&args.job, raw.zero_based, config)?;
     if args.transport == TransportName::Grpc {
+        plan::check_unscaled(&args.job)?;
         return cluster::loopback::run(&run, config, raw);
     }
     let set = TrainingSet::prepare(&config, raw)?;
@@ -61,7 +67,7 @@ pub(crate) fn run(args: &TrainArgs, storage: &Arc<dyn Storage>) -> Result<(), Fa
     }
     let mut series = Series::new(set);
     if let Some(path) = &args.init {
-        series.begin_with(known_weights(&**storage, path, series.launch().job.cols)?);
+        series.begin_with(&known_weights(&**storage, path, series.launch().job.cols)?);
     }
     let mut console = run.console()?;
     let trained = series.run(&config, Search::Whole, &mut console);
@@ -144,6 +150,7 @@ fn load(args: &TrainArgs, storage: &dyn Storage) -> Result<RawData, Failure> {
     let options = ReadOptions {
         zero_based: args.job.zero_based,
         label: LabelColumn::named(args.job.label.as_deref()),
+        weights: args.job.weights.as_ref().map(PathBuf::from),
         ..ReadOptions::default()
     };
     Ok(data::read(storage, &args.data, &options)?)
@@ -171,7 +178,7 @@ fn measure_test(
     let Some(path) = &args.test else { return Ok(None) };
     let rows = input::read_for(storage, model, std::slice::from_ref(path), Labels::Needed, None)?;
     let loss = model.loss().map_err(Failure::input)?;
-    let quality = Answers::of(loss, &model.columns(), rows).quality(loss)?;
+    let quality = Answers::of(loss, &model.scaled_columns(), rows).quality(loss)?;
     Ok(Some(Measures::from(&quality)))
 }
 

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     coordinator::{Combine, Coordinator, Limits, Method, Pace},
-    data::{ClassWeight, LabelRule, Normalize},
+    data::{ClassWeight, FeatureChoice, LabelRule, Normalize, Scale},
     loss::LossKind,
     round::Job,
     solver::{SdihtSettings, StepRule},
@@ -97,6 +97,12 @@ pub struct Config {
     pub zero_based: bool,
     /// Which column of a table is the label, by name or number; the first without one.
     pub label: Option<String>,
+    /// A file with the weights of all rows.
+    pub weights: Option<String>,
+    /// Scaling of columns.
+    pub scale: Scale,
+    /// Features that are always or never in the model.
+    pub choice: FeatureChoice,
 }
 
 impl Config {
@@ -123,6 +129,9 @@ impl Config {
             class_weight: ClassWeight::Equal,
             zero_based: false,
             label: None,
+            weights: None,
+            scale: Scale::None,
+            choice: FeatureChoice::default(),
         }
     }
 
@@ -151,6 +160,7 @@ impl Config {
             return Err(ConfigError::Power(power));
         }
         self.check_pace()?;
+        self.check_choice()?;
         at_least_one("--workers", self.workers)?;
         at_least_one("--batch-size", self.batch_size)?;
         at_least_one("--local-steps", self.local_steps)?;
@@ -170,6 +180,17 @@ impl Config {
             return Err(ConfigError::ClassWeightForRegression);
         }
         Ok(ValidConfig(self))
+    }
+
+    fn check_choice(&self) -> Result<(), ConfigError> {
+        if let Some(column) = self.choice.contradiction() {
+            return Err(ConfigError::KeptAndExcluded(column - u32::from(self.zero_based)));
+        }
+        let kept = self.choice.keep().len();
+        if kept > self.k {
+            return Err(ConfigError::TooManyKept { kept, k: self.k });
+        }
+        Ok(())
     }
 
     fn check_pace(&self) -> Result<(), ConfigError> {
@@ -211,6 +232,14 @@ impl ValidConfig {
         &self.0
     }
 
+    /// The same request with features that are always or never in the model.
+    ///
+    /// # Errors
+    /// The choice contradicts itself or the budget.
+    pub fn choosing(self, choice: FeatureChoice) -> Result<Self, ConfigError> {
+        Config { choice, ..self.0 }.check()
+    }
+
     /// lambda, for a training set of `rows` rows.
     pub fn lambda(&self, rows: usize) -> f64 {
         match self.0.ridge {
@@ -236,6 +265,7 @@ impl ValidConfig {
             loss: config.loss,
             lambda,
             k,
+            kept: config.choice.keep().len(),
             total_rows: rows,
             cols,
             entries,
@@ -256,7 +286,7 @@ impl ValidConfig {
     /// not: a run may go on for longer than was first meant.
     pub fn identity(&self) -> Vec<(String, String)> {
         let c = &self.0;
-        let pairs: [(&str, &dyn std::fmt::Debug); 19] = [
+        let pairs: [(&str, &dyn std::fmt::Debug); 22] = [
             ("-k", &c.k),
             ("--loss", &c.loss),
             ("the ridge", &c.ridge),
@@ -276,6 +306,9 @@ impl ValidConfig {
             ("--class-weight", &c.class_weight),
             ("--zero-based", &c.zero_based),
             ("--label", &c.label),
+            ("--weights", &c.weights),
+            ("--scale", &c.scale),
+            ("--keep or --exclude", &c.choice),
         ];
         pairs.iter().map(|(name, value)| ((*name).to_owned(), format!("{value:?}"))).collect()
     }
@@ -332,6 +365,17 @@ pub enum ConfigError {
         "--async goes with --aggregate exact or average: min and weighted score every model on all shards"
     )]
     ArrivalsWithScores,
+    /// A feature that is to be in every model and in none.
+    #[error("feature {0} is in --keep and in --exclude")]
+    KeptAndExcluded(u32),
+    /// More features to keep than the model may have.
+    #[error("--keep names {kept} features, and -k allows {k}")]
+    TooManyKept {
+        /// Features to keep.
+        kept: usize,
+        /// The budget.
+        k: usize,
+    },
     /// A gap that is not a number of at least 0.
     #[error("--gap must be 0 or a positive number, not {0}")]
     Gap(f64),

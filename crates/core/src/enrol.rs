@@ -12,8 +12,8 @@ use wincode::{SchemaRead, SchemaWrite};
 use crate::{
     config::ValidConfig,
     data::{
-        self, DataError, LabelColumn, LabelCounts, LabelMap, LabelRule, Normalize, RawData,
-        ReadOptions, apply_labels, reader::is_directory, shard_path,
+        self, DataError, FeatureChoice, LabelColumn, LabelCounts, LabelMap, LabelRule, Normalize,
+        RawData, ReadOptions, apply_labels, reader::is_directory, shard_path,
     },
     round::Job,
     shard::Rows,
@@ -34,7 +34,7 @@ pub struct Assignment {
 }
 
 /// How rows of the input become rows of a shard.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Preparation {
     /// Text numbers its features from 0.
     pub zero_based: bool,
@@ -46,6 +46,10 @@ pub struct Preparation {
     pub normalize: Normalize,
     /// Which column of a table is the label, by name or number; the first without one.
     pub label: Option<String>,
+    /// A file with the weights of all rows.
+    pub weights: Option<String>,
+    /// Features that are always or never in the model.
+    pub choice: FeatureChoice,
 }
 
 /// What is in a shard, labels counted after the rule for the positive class.
@@ -84,6 +88,8 @@ impl Preparation {
             positive: settings.positive.clone(),
             normalize: settings.normalize,
             label: settings.label.clone(),
+            weights: settings.weights.clone(),
+            choice: settings.choice.clone(),
         }
     }
 
@@ -112,7 +118,11 @@ impl Preparation {
             apply_labels(&mut y, map, self.positive.as_ref())?;
         }
         self.normalize.apply(&mut x);
-        let weights = labels.and_then(|map| map.row_weights(&y));
+        self.choice.apply(&mut x);
+        let weights = match labels {
+            Some(map) => map.row_weights(&y, raw.weights),
+            None => raw.weights,
+        };
         Ok(Rows { x, y, weights })
     }
 }
@@ -134,9 +144,15 @@ impl Launch {
         let weight = config.get().class_weight;
         let labels = classes.then(|| LabelMap::fix(&counts, rule, weight)).transpose()?;
         let cols = facts.iter().map(|part| part.cols).max().unwrap_or(1);
+        let zero_based = facts.iter().any(|part| part.zero_based);
+        if let Some(&kept) = config.get().choice.keep().last().filter(|&&j| u64::from(j) >= cols) {
+            let feature = |column: u32| column - u32::from(zero_based);
+            let last = feature((cols - 1) as u32);
+            return Err(DataError::KeepBeyond { feature: feature(kept), last });
+        }
         let entries: u64 = facts.iter().map(|part| part.entries).sum();
         let job = config.job(rows as usize, cols as usize, entries as usize);
-        Ok(Self { job, labels, zero_based: facts.iter().any(|part| part.zero_based) })
+        Ok(Self { job, labels, zero_based })
     }
 
     /// What a user who asked for `k` features should know, in sentences.
@@ -179,6 +195,7 @@ impl Assignment {
             shard: Some((self.shard, self.shards)),
             max_feature: None,
             label: LabelColumn::named(self.preparation.label.as_deref()),
+            weights: self.preparation.weights.as_ref().map(PathBuf::from),
         };
         if let [directory] = inputs
             && is_directory(storage, directory)?

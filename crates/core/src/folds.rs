@@ -39,14 +39,7 @@ impl Folds {
 
     /// The rows outside `fold`, to train on, and those in it.
     pub fn split(&self, raw: &RawData, fold: usize) -> (RawData, RawData) {
-        let part = |inside: bool| {
-            let is_in = |row: usize| (self.of_row[row] == fold) == inside;
-            let labels: Vec<f64> =
-                (0..raw.labels.len()).filter(|&r| is_in(r)).map(|r| raw.labels[r]).collect();
-            let mut x = raw.x.select(is_in);
-            x.set_cols(raw.x.cols());
-            RawData { x, total_rows: labels.len(), labels, dropped: 0, zero_based: raw.zero_based }
-        };
+        let part = |inside: bool| raw.select(|row| (self.of_row[row] == fold) == inside);
         (part(false), part(true))
     }
 }

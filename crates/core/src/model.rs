@@ -9,10 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     config::ValidConfig,
-    data::{LabelMap, LabelRule, Normalize},
+    data::{CsrMatrix, DataError, LabelMap, LabelRule, Normalize, RawData, Scale, apply_labels},
     loss::{LossKind, UnknownLoss},
     round::Weights,
     settings::{LABEL_SETTING, Settings},
+    shard::Rows,
     storage::{Opened, Storage, is_outage},
 };
 
@@ -46,6 +47,9 @@ pub struct Model {
     pub positive: Option<LabelRule>,
     /// Scaling of rows.
     pub normalize: Normalize,
+    /// Scaling of columns in training; the weights are those of columns as they are.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub scale: Scale,
     /// Weights of the classes -1 and +1 in training.
     pub class_weight: [f64; 2],
     /// Whether text numbers its features from 0.
@@ -54,6 +58,9 @@ pub struct Model {
     pub intercept: Option<f64>,
     indices: Vec<u32>,
     weights: Vec<f64>,
+    /// What the columns of `indices` were divided by in training.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    divisors: Option<Vec<f64>>,
     /// P on the training data.
     pub objective: f64,
     /// The best bound, if the algorithm has one.
@@ -72,7 +79,7 @@ pub struct Model {
 
 /// What training found out, besides the weights.
 #[derive(Debug, Clone, Copy)]
-pub struct Outcome {
+pub struct Outcome<'a> {
     /// P on the training data.
     pub objective: f64,
     /// The best bound.
@@ -85,15 +92,20 @@ pub struct Outcome {
     pub labels: Option<LabelMap>,
     /// Whether the training data number their features from 0.
     pub zero_based: bool,
+    /// What every column was divided by, if columns were scaled.
+    pub divisors: Option<&'a [f64]>,
+}
+
+/// Whether columns were left as they are.
+fn is_none(scale: &Scale) -> bool {
+    *scale == Scale::None
 }
 
 impl Model {
-    /// The model with these weights (column 0 is the intercept), as trained by `config`.
-    pub fn new(config: &ValidConfig, weights: &Weights, outcome: &Outcome) -> Self {
+    /// The model with these weights (column 0 is the intercept, columns as inside of a run), as trained by `config`.
+    pub fn new(config: &ValidConfig, weights: &Weights, outcome: &Outcome<'_>) -> Self {
         let settings = config.get();
-        let shift = u32::from(outcome.zero_based);
-        let kept = weights.iter().filter(|&(j, w)| j > 0 && w != 0.0);
-        let (indices, values) = kept.map(|(j, w)| (j as u32 - shift, w)).unzip();
+        let features = numbered_features(config, weights, outcome);
         let constant = weights.iter().find(|&(j, _)| j == 0).map_or(0.0, |(_, w)| w);
         let gamma =
             if let LossKind::SmoothedHinge { gamma } = settings.loss { gamma } else { 0.25 };
@@ -108,11 +120,15 @@ impl Model {
             labels: outcome.labels.map(|map| [map.negative, map.positive]),
             positive: settings.positive.clone(),
             normalize: settings.normalize,
+            scale: settings.scale,
             class_weight: outcome.labels.map_or([1.0, 1.0], |map| map.weights),
             zero_based: outcome.zero_based,
             intercept: settings.intercept.then_some(constant),
-            indices,
-            weights: values,
+            indices: features.iter().map(|feature| feature.number).collect(),
+            weights: features.iter().map(|feature| feature.weight / feature.divisor).collect(),
+            divisors: outcome
+                .divisors
+                .map(|_| features.iter().map(|feature| feature.divisor).collect()),
             objective: outcome.objective,
             dual_bound: outcome.dual_bound,
             rows: outcome.rows,
@@ -162,13 +178,52 @@ impl Model {
         self.indices.iter().copied().zip(self.weights.iter().copied())
     }
 
-    /// The weights by column; column 0 is the intercept.
+    /// The weights by column of the input; column 0 is the intercept.
     pub fn columns(&self) -> Weights {
         let shift = u32::from(self.zero_based);
         let constant = self.intercept.map(|b| (0, b));
         let entries = constant.into_iter().chain(self.features().map(|(j, w)| (j + shift, w)));
         let (indices, values) = entries.unzip();
         Weights { indices, values }
+    }
+
+    /// The weights of columns scaled as in training, for rows that [`Model::prepare`] made: those that the ridge was on.
+    pub fn scaled_columns(&self) -> Weights {
+        let mut weights = self.columns();
+        if let Some(divisors) = &self.divisors {
+            let first = usize::from(self.intercept.is_some());
+            let features = weights.values[first..].iter_mut();
+            features.zip(divisors).for_each(|(weight, divisor)| *weight *= divisor);
+        }
+        weights
+    }
+
+    /// Rows as they were prepared in training; with `labels`, targets too.
+    ///
+    /// # Errors
+    /// A label is unknown to the model.
+    pub fn prepare(&self, mut raw: RawData, labels: bool) -> Result<Rows, DataError> {
+        let map = self.label_map().filter(|_| labels);
+        if let Some(map) = &map {
+            apply_labels(&mut raw.labels, map, self.positive.as_ref())?;
+        }
+        self.normalize.apply(&mut raw.x);
+        self.scale_columns(&mut raw.x);
+        let weights = match map {
+            Some(map) => map.row_weights(&raw.labels, raw.weights),
+            None => raw.weights,
+        };
+        Ok(Rows { x: raw.x, y: raw.labels, weights })
+    }
+
+    /// Divides the columns of its features as in training.
+    fn scale_columns(&self, x: &mut CsrMatrix) {
+        let Some(divisors) = &self.divisors else { return };
+        let shift = u32::from(self.zero_based);
+        let divisor = |column: u32| {
+            self.indices.binary_search(&(column - shift)).map_or(1.0, |at| divisors[at])
+        };
+        x.divide_columns(divisor);
     }
 
     /// Non-zero weights, the intercept not counted.
@@ -239,6 +294,15 @@ impl Model {
         if self.indices.len() != self.weights.len() || self.indices.len() > self.k {
             return Err(Flaw::Lengths);
         }
+        if self.divisors.is_some() != (self.scale != Scale::None) {
+            return Err(Flaw::Scale);
+        }
+        if let Some(divisors) = &self.divisors
+            && !(divisors.len() == self.indices.len()
+                && divisors.iter().all(|&s| s.is_normal() && s > 0.0))
+        {
+            return Err(Flaw::Scale);
+        }
         if self.names.as_ref().is_some_and(|names| names.len() != self.indices.len()) {
             return Err(Flaw::Names);
         }
@@ -255,6 +319,33 @@ impl Model {
         }
         Ok(())
     }
+}
+
+/// A weight, as it is inside of a run, of a feature of the input.
+struct Numbered {
+    number: u32,
+    weight: f64,
+    divisor: f64,
+}
+
+/// The features of a model by their numbers in the input: those with a weight, and those to be kept.
+fn numbered_features(
+    config: &ValidConfig,
+    weights: &Weights,
+    outcome: &Outcome<'_>,
+) -> Vec<Numbered> {
+    let choice = &config.get().choice;
+    let mut weights = weights.clone();
+    weights.make_room(choice.keep().len());
+    let there = |&(j, w): &(usize, f64)| j > 0 && (w != 0.0 || j <= choice.keep().len());
+    let numbered = |(j, weight): (usize, f64)| Numbered {
+        number: choice.outer(j as u32) - u32::from(outcome.zero_based),
+        weight,
+        divisor: outcome.divisors.map_or(1.0, |divisors| divisors[j]),
+    };
+    let mut features: Vec<Numbered> = weights.iter().filter(there).map(numbered).collect();
+    features.sort_unstable_by_key(|feature| feature.number);
+    features
 }
 
 /// The bytes of a file, unless its size or its beginning shows that it is no JSON object: what a user named by
@@ -296,6 +387,9 @@ pub enum Flaw {
     /// Arrays of different length, or more weights than k.
     #[error("`indices` and `weights` differ in length or have more than k entries")]
     Lengths,
+    /// Not what every feature was divided by.
+    #[error("`divisors` do not fit `scale` and `indices`, or one is not a positive number")]
+    Scale,
     /// Not a name for every feature.
     #[error("`names` and `indices` differ in length")]
     Names,

@@ -16,6 +16,7 @@ fn sample() -> Model {
         features: 6,
         labels,
         zero_based: false,
+        divisors: None,
     };
     Model::new(&config.check().unwrap(), &weights, &outcome)
 }
@@ -44,6 +45,7 @@ fn zero_based_files_keep_their_own_numbers() {
         features: 6,
         labels: None,
         zero_based: true,
+        divisors: None,
     };
     let model = Model::new(&config, &weights, &outcome);
     assert_eq!(model.features().collect::<Vec<_>>(), vec![(0, 2.0)]);

@@ -37,20 +37,37 @@ impl Weights {
         out
     }
 
-    /// Drops all but the `count` features of largest weight; the intercept stays.
-    pub fn keep_largest(&mut self, count: usize) {
+    /// Drops all but the `count` features of largest weight, those up to column `kept` before all others; the intercept
+    /// stays.
+    pub fn keep_largest(&mut self, count: usize, kept: usize) {
         if self.indices.len() <= count {
             return;
         }
         let constant = usize::from(self.indices.first() == Some(&0));
         let mut order: Vec<usize> = (constant..self.indices.len()).collect();
-        let size = |i: usize| self.values[i].abs();
+        let size = |i: usize| {
+            if self.indices[i] as usize <= kept { f64::INFINITY } else { self.values[i].abs() }
+        };
         order.sort_by(|&a, &b| size(b).total_cmp(&size(a)).then(a.cmp(&b)));
         order.truncate(count);
         order.extend(0..constant);
         order.sort_unstable();
         self.indices = order.iter().map(|&i| self.indices[i]).collect();
         self.values = order.iter().map(|&i| self.values[i]).collect();
+    }
+
+    /// Gives the columns from 1 to `kept` a place: with weight 0 where they have none.
+    pub fn make_room(&mut self, kept: usize) {
+        let all = 1..=kept as u32;
+        let missing: Vec<u32> = all.filter(|j| self.indices.binary_search(j).is_err()).collect();
+        if missing.is_empty() {
+            return;
+        }
+        let mut entries: Vec<(u32, f64)> =
+            self.indices.iter().copied().zip(self.values.iter().copied()).collect();
+        entries.extend(missing.into_iter().map(|j| (j, 0.0)));
+        entries.sort_unstable_by_key(|entry| entry.0);
+        (self.indices, self.values) = entries.into_iter().unzip();
     }
 
     /// Non-zero weights, the intercept (column 0) not counted.
@@ -68,6 +85,8 @@ pub struct Job {
     pub lambda: f64,
     /// The feature budget.
     pub k: usize,
+    /// The columns from 1 to this one are always in the model, and count in the budget.
+    pub kept: usize,
     /// Rows of the whole training set.
     pub total_rows: usize,
     /// Columns of the whole training set, the reserved column 0 included.

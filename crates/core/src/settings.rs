@@ -1,6 +1,6 @@
 //! A request as it is written into a model file: by the names of the options, defaults included.
 //!
-//! Only what can change the model is there. Paths, threads and the transport are not: the same data and
+//! Only what can change the model is there: of `--keep` and `--exclude` the features, of `--weights` that there were some. Paths, threads and the transport are not: the same data and
 //! options give the same file wherever it is trained.
 
 use serde_json::{Map, Value, json};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     config::{Algorithm, Config, Uplink, ValidConfig},
     coordinator::{Combine, Pace},
-    data::ClassWeight,
+    data::{ClassWeight, Scale},
     loss::LossKind,
     solver::StepRule,
 };
@@ -47,6 +47,19 @@ impl ValidConfig {
         if config.class_weight != ClassWeight::Equal {
             add("class-weight", json!(config.class_weight.to_string()));
         }
+        if config.weights.is_some() {
+            add("weights", json!(true));
+        }
+        if config.scale != Scale::None {
+            add("scale", json!(config.scale));
+        }
+        let numbers = |columns: &[u32]| {
+            let first = u32::from(config.zero_based);
+            let numbers: Vec<u32> = columns.iter().map(|column| column - first).collect();
+            if numbers.is_empty() { Value::Null } else { json!(numbers) }
+        };
+        add("keep", numbers(config.choice.keep()));
+        add("exclude", numbers(config.choice.exclude()));
         add("no-intercept", json!(!config.intercept));
         add("zero-based", json!(config.zero_based));
         add(LABEL_SETTING, json!(config.label));

@@ -3,7 +3,7 @@
 use crate::{
     config::ValidConfig,
     coordinator::{CoordinatorError, Search, Stopped, Tally},
-    data::{DataError, RawData},
+    data::{DataError, LabelMap, RawData},
     enrol::{Launch, Preparation},
     evaluate::{Answers, Quality},
     local::{self, Host},
@@ -18,14 +18,39 @@ use crate::{
 pub struct TrainingSet {
     launch: Launch,
     shards: Vec<Rows>,
+    manner: Manner,
+}
+
+/// How rows become those of a training set, in all that depends on it.
+#[derive(Debug)]
+struct Manner {
+    preparation: Preparation,
+    labels: Option<LabelMap>,
+    /// What every column is divided by, if columns are scaled.
+    divisors: Option<Vec<f64>>,
+}
+
+impl Manner {
+    fn rows(&self, raw: RawData) -> Result<Rows, DataError> {
+        let mut rows = self.preparation.rows(raw, self.labels.as_ref())?;
+        if let Some(divisors) = &self.divisors {
+            rows.x.divide_columns(|j| divisors.get(j as usize).copied().unwrap_or(1.0));
+        }
+        Ok(rows)
+    }
 }
 
 impl TrainingSet {
-    /// Maps labels, scales rows and gives row r to shard r mod M.
+    /// Maps labels, scales rows and columns and gives row r to shard r mod M.
     pub fn prepare(config: &ValidConfig, raw: RawData) -> Result<Self, DataError> {
         let preparation = Preparation::of(config);
         let launch = Launch::new(config, &[preparation.describe(&raw)])?;
-        let Rows { x, y, weights } = preparation.rows(raw, launch.labels.as_ref())?;
+        let Rows { mut x, y, weights } = preparation.rows(raw, launch.labels.as_ref())?;
+        let divisors = config.get().scale.divisors(&x);
+        if let Some(divisors) = &divisors {
+            x.divide_columns(|j| divisors[j as usize]);
+        }
+        let manner = Manner { preparation, labels: launch.labels, divisors };
         let count = config.get().workers;
         let shards = if count == 1 {
             vec![Rows { x, y, weights }]
@@ -37,7 +62,7 @@ impl TrainingSet {
             };
             (0..count).map(part).collect()
         };
-        Ok(Self { launch, shards })
+        Ok(Self { launch, shards, manner })
     }
 
     /// The facts of the whole.
@@ -58,6 +83,8 @@ pub struct Trained {
     pub model: Model,
     /// How good it is on the training data, unless the run was cut short before that was measured.
     pub quality: Option<Quality>,
+    /// Its weights as they are inside of a run, for rows that [`Series::rows`] prepares.
+    pub weights: Weights,
     /// Why the run ended.
     pub stopped: Stopped,
     /// The books.
@@ -65,17 +92,19 @@ pub struct Trained {
 }
 
 impl Trained {
-    /// The best model of a run, as its books have it.
+    /// The best model of a run, as its books have it; `divisors` are those of columns that were scaled.
     ///
     /// # Errors
     /// There is none yet.
     pub fn conclude(
         config: &ValidConfig,
         launch: &Launch,
+        divisors: Option<&[f64]>,
         tally: Tally,
         stopped: Stopped,
     ) -> Result<Self, TrainError> {
         let best = tally.best().ok_or(TrainError::NoModel)?;
+        let weights = best.model.clone();
         let outcome = Outcome {
             objective: tally.final_objective().unwrap_or(best.objective),
             dual_bound: tally.bound(),
@@ -83,10 +112,11 @@ impl Trained {
             features: launch.job.cols - 1,
             labels: launch.labels,
             zero_based: launch.zero_based,
+            divisors,
         };
-        let model = Model::new(config, &best.model, &outcome);
+        let model = Model::new(config, &weights, &outcome);
         let quality = tally.measures.as_ref().map(Measures::quality);
-        Ok(Self { model, quality, stopped, tally })
+        Ok(Self { model, quality, weights, stopped, tally })
     }
 }
 
@@ -115,6 +145,7 @@ pub fn train(
 pub struct Series {
     launch: Launch,
     shards: Vec<Shard>,
+    manner: Manner,
     /// The model of the last run, once there is one.
     last: Option<Weights>,
 }
@@ -122,10 +153,10 @@ pub struct Series {
 impl Series {
     /// No run yet.
     pub fn new(set: TrainingSet) -> Self {
-        let TrainingSet { launch, shards } = set;
+        let TrainingSet { launch, shards, manner } = set;
         let number = shards.into_iter().enumerate();
         let shards = number.map(|(p, rows)| Shard::new(p, launch.job, rows)).collect();
-        Self { launch, shards, last: None }
+        Self { launch, shards, manner, last: None }
     }
 
     /// The facts of the rows.
@@ -133,9 +164,28 @@ impl Series {
         &self.launch
     }
 
-    /// The search of the first run begins with `model`.
-    pub fn begin_with(&mut self, model: Weights) {
-        self.last = Some(model);
+    /// The search of the first run begins with `model`, weights by column of the input.
+    pub fn begin_with(&mut self, model: &Weights) {
+        let choice = &self.manner.preparation.choice;
+        let divisors = self.manner.divisors.as_deref();
+        let entry = |(column, weight): (usize, f64)| {
+            let place = choice.inner(column as u32);
+            (place, divisors.map_or(weight, |divisors| weight * divisors[place as usize]))
+        };
+        let excluded = |column: usize| choice.exclude().binary_search(&(column as u32)).is_ok();
+        let mut entries: Vec<(u32, f64)> =
+            model.iter().filter(|&(column, _)| !excluded(column)).map(entry).collect();
+        entries.sort_unstable_by_key(|entry| entry.0);
+        let (indices, values) = entries.into_iter().unzip();
+        self.last = Some(Weights { indices, values });
+    }
+
+    /// Rows that are not trained on, prepared as those that are.
+    ///
+    /// # Errors
+    /// A label is not one of the training set.
+    pub fn rows(&self, raw: RawData) -> Result<Rows, DataError> {
+        self.manner.rows(raw)
     }
 
     /// The next run: the dual variables are those of the last one, and the search begins with its model.
@@ -161,9 +211,14 @@ impl Series {
             coordinator.begin_from(&parts, &model, search);
         }
         let stopped = local::run(&mut coordinator, &mut self.shards, host)?;
-        let mut trained =
-            Trained::conclude(config, &self.launch, coordinator.into_tally(), stopped)?;
-        let model = trained.model.columns();
+        let mut trained = Trained::conclude(
+            config,
+            &self.launch,
+            self.manner.divisors.as_deref(),
+            coordinator.into_tally(),
+            stopped,
+        )?;
+        let model = trained.weights.clone();
         // All rows are at hand: the area under the curve need not be that of rounded scores.
         trained.quality = answers(&job, &self.shards, &model).quality(job.loss).ok();
         self.last = Some(model);

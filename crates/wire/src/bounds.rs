@@ -16,6 +16,8 @@ pub const MAX_ENTRIES: u64 = 1 << 47;
 pub const MAX_LABELS: usize = 64;
 /// Places where data are.
 pub const MAX_LOCATIONS: usize = 4096;
+/// Columns that are always in the model, or never.
+pub const MAX_CHOICE: usize = 1 << 20;
 /// Distinct rounded scores: they have 16 bits.
 pub const MAX_SCORES: usize = 1 << 16;
 

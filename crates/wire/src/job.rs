@@ -19,6 +19,7 @@ pub fn encode_job(job: &Job) -> pb::Job {
         loss: Some(encode_loss(job.loss)),
         lambda: job.lambda,
         k: job.k as u64,
+        kept: job.kept as u64,
         total_rows: job.total_rows as u64,
         cols: job.cols as u64,
         entries: job.entries as u64,
@@ -48,10 +49,12 @@ pub fn decode_job(message: pb::Job) -> Result<Job, WireError> {
         // Its step divides by that curvature.
         return Err(WireError::Contradiction { field: "job.sdiht.step.paper", other: "job.loss" });
     }
+    let k = ranged("job.k", message.k, 1, cols as u64)?;
     Ok(Job {
         loss,
         lambda: positive("job.lambda", message.lambda)?,
-        k: ranged("job.k", message.k, 1, cols as u64)?,
+        k,
+        kept: ranged("job.kept", message.kept, 0, k.min(cols - 1) as u64)?,
         total_rows,
         cols,
         entries,

@@ -3,16 +3,17 @@
 use std::time::Duration;
 
 use ddiht_core::{
-    data::{LabelRule, Normalize},
+    data::{FeatureChoice, LabelRule, Normalize},
     enrol::{Assignment, Preparation},
 };
 
 use crate::{
     PROTOCOL,
-    bounds::{MAX_LOCATIONS, MAX_SHARDS},
+    bounds::{MAX_CHOICE, MAX_COLS, MAX_LOCATIONS, MAX_SHARDS},
     check::{
         MAX_TEXT, ascending, at_most, cut, finite, present, ranged, sentence, short, small_count,
     },
+    columns::{from_gaps, to_gaps},
     error::WireError,
     exchange::{Ending, SessionId, decode_ending, encode_ending},
     pb::{self, join_reply::Outcome, label_rule::Rule},
@@ -154,6 +155,9 @@ fn encode_preparation(preparation: &Preparation) -> pb::Preparation {
         positive: preparation.positive.as_ref().map(encode_rule),
         normalize: normalize.into(),
         label: preparation.label.clone(),
+        weights: preparation.weights.clone(),
+        keep: to_gaps(preparation.choice.keep()),
+        exclude: to_gaps(preparation.choice.exclude()),
     }
 }
 
@@ -173,12 +177,19 @@ fn decode_preparation(message: pb::Preparation) -> Result<Preparation, WireError
         let (field, other) = ("preparation.positive", "preparation.task");
         return Err(WireError::Contradiction { field, other });
     }
+    let columns = |field, gaps: &[u32]| from_gaps(field, gaps, MAX_COLS as usize, MAX_CHOICE);
+    let keep = columns("preparation.keep", &message.keep)?;
+    let exclude = columns("preparation.exclude", &message.exclude)?;
+    let weights = message.weights;
+    weights.iter().try_for_each(|place| short("preparation.weights", place, MAX_TEXT).map(drop))?;
     Ok(Preparation {
         zero_based: message.zero_based,
         classes,
         positive: message.positive.map(decode_rule).transpose()?,
         normalize,
         label: message.label,
+        weights,
+        choice: FeatureChoice::new(keep, exclude),
     })
 }
 

@@ -7,7 +7,7 @@ use ddiht_core::{config::Uplink, round::Job};
 use prost::Message;
 
 use crate::{
-    bounds::{Bounds, MAX_COLS, MAX_LABELS, MAX_LOCATIONS, MAX_SCORES},
+    bounds::{Bounds, MAX_CHOICE, MAX_COLS, MAX_LABELS, MAX_LOCATIONS, MAX_SCORES},
     check::MAX_TEXT,
 };
 
@@ -45,7 +45,7 @@ pub fn server_receive(job: &Job) -> usize {
 /// What a worker must be able to receive before the rounds: an assignment with all its places.
 pub fn worker_receive_before_launch() -> usize {
     // A rule for the positive class may list as many labels as there are places.
-    MAX_LOCATIONS * (MAX_TEXT + VARINT_32 + 8) + OVERHEAD
+    MAX_LOCATIONS * (MAX_TEXT + VARINT_32 + 8) + 2 * MAX_CHOICE * VARINT_32 + MAX_TEXT + OVERHEAD
 }
 
 /// What a worker must be able to receive in the rounds of `job`.

@@ -35,6 +35,9 @@ pub(crate) struct EvalArgs {
     pub(crate) model: PathBuf,
     #[command(flatten)]
     pub(crate) data: PreparedData,
+    /// File with how much each row counts in the objective: a number of 0 or more a line
+    #[arg(long, value_name = "FILE")]
+    pub(crate) weights: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

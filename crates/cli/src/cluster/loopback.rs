@@ -69,16 +69,7 @@ async fn serve(
 
 /// Row r of data that are here already goes to shard r mod M.
 fn hand_out(raw: &RawData, shards: usize) -> Loader {
-    let part = |p: usize| {
-        let part = RawData {
-            x: raw.x.select(|r| r % shards == p),
-            labels: raw.labels.iter().skip(p).step_by(shards).copied().collect(),
-            total_rows: raw.total_rows,
-            dropped: raw.dropped,
-            zero_based: raw.zero_based,
-        };
-        Mutex::new(Some(part))
-    };
+    let part = |p: usize| Mutex::new(Some(raw.select(|r| r % shards == p)));
     let parts: Vec<Mutex<Option<RawData>>> = (0..shards).map(part).collect();
     Loader::new(move |assignment| {
         let part = parts

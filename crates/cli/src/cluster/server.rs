@@ -48,9 +48,11 @@ enum AddressError {
 pub(crate) fn run(args: &ServerArgs, storage: &Arc<dyn Storage>) -> Result<(), Failure> {
     let mut run = Run::begin(&args.job, storage)?;
     let request = plan::config(&args.job, args.workers)?;
+    plan::check_unscaled(&args.job)?;
     plan::use_threads(args.job.threads)?;
     let (label, names) = (args.job.label.as_deref(), args.job.names.as_deref());
     run.columns = Columns::of_remote(&**storage, &args.data, label, names)?;
+    let request = run.columns.choose(&args.job, args.job.zero_based, request)?;
     let address = address(args).map_err(Failure::input)?;
     let faults = faults(&args.faults)?;
     let policy = checkpoint(&args.faults, storage)?;
@@ -61,6 +63,9 @@ pub(crate) fn run(args: &ServerArgs, storage: &Arc<dyn Storage>) -> Result<(), F
     let security = args.security.open(args.workers)?;
     for location in &args.data {
         ddiht_store::check(Path::new(location)).map_err(Failure::input)?;
+    }
+    if let Some(weights) = &args.job.weights {
+        ddiht_store::check(Path::new(weights)).map_err(Failure::input)?;
     }
     let data = args.data.clone();
     let config = ServerConfig { request, data, security, faults, checkpoint, saved };

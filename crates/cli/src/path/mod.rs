@@ -125,9 +125,12 @@ pub(crate) fn run(args: &PathArgs, storage: &dyn Storage) -> Result<(), Failure>
     let options = ReadOptions {
         zero_based: args.job.zero_based,
         label: LabelColumn::named(label),
+        weights: args.job.weights.as_ref().map(PathBuf::from),
         ..ReadOptions::default()
     };
     let raw = data::read(storage, &args.data, &options)?;
+    let with_choice = |config| columns.choose(&args.job, raw.zero_based, config);
+    let configs = configs.into_iter().map(with_choice).collect::<Result<Vec<_>, _>>()?;
     let spreads = cross_validate(args, &configs, &raw, score, &signals)?;
 
     let set = TrainingSet::prepare(&configs[0], raw)?;
@@ -139,7 +142,7 @@ pub(crate) fn run(args: &PathArgs, storage: &dyn Storage) -> Result<(), Failure>
     for (at, config) in configs.iter().enumerate() {
         let trained = series.run(config, Search::Near, &mut console)?;
         let spread = match &mut judge {
-            Some(judge) => Some(judge.score(storage, &trained.model)?),
+            Some(judge) => Some(judge.score(storage, &series, &trained)?),
             None => spreads.get(at).copied(),
         };
         settings.push(Setting::new(config, &trained, spread));

@@ -13,13 +13,11 @@ use ddiht_core::{
     config::ValidConfig,
     coordinator::Search,
     data::RawData,
-    enrol::Preparation,
     evaluate::{Answers, Quality},
     folds::{Folds, Spread, classes},
-    model::Model,
     shard::Rows,
     storage::Storage,
-    train::{Series, TrainingSet},
+    train::{Series, Trained, TrainingSet},
 };
 
 use super::Score;
@@ -30,10 +28,10 @@ use crate::{
 };
 
 impl Score {
-    /// Of `model` on `rows`; less is better.
-    pub(super) fn of(self, model: &Model, rows: Rows) -> Result<f64, Failure> {
-        let loss = model.loss().map_err(Failure::input)?;
-        let answers = Answers::of(loss, &model.columns(), rows);
+    /// Of what was `trained` on rows prepared in the same way; less is better.
+    pub(super) fn of(self, trained: &Trained, rows: Rows) -> Result<f64, Failure> {
+        let loss = trained.model.loss().map_err(Failure::input)?;
+        let answers = Answers::of(loss, &trained.weights, rows);
         let quality = answers.quality(loss)?;
         Ok(match (self, &quality) {
             (Self::Error, Quality::Classes(c)) => 1.0 - c.accuracy,
@@ -60,20 +58,23 @@ impl Judge {
         Self { data: data.to_owned(), rows: None, score, best: f64::INFINITY, since_best: 0 }
     }
 
-    /// The score of `model`.
+    /// The score of what a series has `trained`.
     pub(super) fn score(
         &mut self,
         storage: &dyn Storage,
-        model: &Model,
+        series: &Series,
+        trained: &Trained,
     ) -> Result<Spread, Failure> {
         let rows = match self.rows.take() {
             Some(rows) => rows,
             None => {
                 let data = std::slice::from_ref(&self.data);
-                input::read_for(storage, model, data, Labels::Needed, None)?
+                let raw =
+                    input::read_raw(storage, &trained.model, data, Labels::Needed, None, None)?;
+                series.rows(raw)?
             }
         };
-        let score = self.score.of(model, self.rows.insert(rows).clone())?;
+        let score = self.score.of(trained, self.rows.insert(rows).clone())?;
         self.since_best = if score < self.best { 0 } else { self.since_best + 1 };
         self.best = self.best.min(score);
         Ok(Spread { mean: score, error: 0.0 })
@@ -133,14 +134,13 @@ fn one_fold(
 ) -> Scores {
     let (inside, outside) = folds.split(raw, fold);
     let set = TrainingSet::prepare(&configs[0], inside)?;
-    let labels = set.launch().labels;
-    let held_out = Preparation::of(&configs[0]).rows(outside, labels.as_ref())?;
     let mut series = Series::new(set);
+    let held_out = series.rows(outside)?;
     let mut console = Console::start(true, None, signals.clone());
     let mut scores = Vec::with_capacity(configs.len());
     for config in configs {
         let trained = series.run(config, Search::Near, &mut console)?;
-        scores.push(score.of(&trained.model, held_out.clone())?);
+        scores.push(score.of(&trained, held_out.clone())?);
     }
     Ok(scores)
 }

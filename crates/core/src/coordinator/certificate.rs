@@ -12,7 +12,7 @@ const OWN_ROUNDING: f64 = 1e-12;
 
 /// The columns on which the shards are asked for exact `u`: the 2k largest of what is held.
 pub(super) fn support_to_certify(u: &[f64], job: &Job) -> Vec<u32> {
-    let mut support = top_k(u, job.k.saturating_mul(2));
+    let mut support = top_k(u, job.k.saturating_mul(2), job.kept);
     if job.intercept {
         support.insert(0, 0);
     }
@@ -60,29 +60,32 @@ fn largest_norm_sq(
     slack_inside: f64,
 ) -> f64 {
     let upper = |v: f64, slack: f64| ((v.abs() + slack) * (1.0 + OWN_ROUNDING)).powi(2);
-    let features = usize::from(support.first() == Some(&0));
-    let mut squares: Vec<f64> = u[features..].iter().map(|&v| upper(v, slack_inside)).collect();
+    // Columns that are always chosen are sure to count; the others compete for the rest of the budget.
+    let chosen = |j: usize| j <= job.kept && (j > 0 || job.intercept);
+    let k = job.k.saturating_sub(job.kept);
+    let (mut always, mut squares) = (0.0, Vec::with_capacity(support.len()));
+    for (&j, &v) in support.iter().zip(u) {
+        let square = upper(v, slack_inside);
+        if chosen(j as usize) { always += square } else { squares.push(square) }
+    }
     // Only an outsider above the k-th insider can matter.
-    let enough = squares.len() >= job.k && job.k > 0;
+    let enough = squares.len() >= k && k > 0;
     let mut sorted = squares.clone();
-    let floor = if enough {
-        *sorted.select_nth_unstable_by(job.k - 1, |a, b| b.total_cmp(a)).1
-    } else {
-        0.0
-    };
+    let floor =
+        if enough { *sorted.select_nth_unstable_by(k - 1, |a, b| b.total_cmp(a)).1 } else { 0.0 };
     let mut inside = support.iter().copied().peekable();
     for (j, &v) in held.iter().enumerate() {
-        if inside.peek().is_some_and(|&s| s as usize == j) {
-            inside.next();
-        } else if j > 0 {
-            let square = upper(v, slack_outside);
-            if square > floor {
-                squares.push(square);
-            }
+        if inside.next_if(|&s| s as usize == j).is_some() {
+            continue;
+        }
+        let square = upper(v, slack_outside);
+        if chosen(j) {
+            always += square;
+        } else if j > 0 && square > floor {
+            squares.push(square);
         }
     }
-    let constant = if features == 1 { upper(u[0], slack_inside) } else { 0.0 };
-    sum_of_largest(&mut squares, job.k) + constant
+    sum_of_largest(&mut squares, k) + always
 }
 
 /// `D(s alpha)` at the best `s`, lowered by the rounding allowance. `norm_sq` must be at least
@@ -113,7 +116,7 @@ fn keep_k(job: &Job, support: &[u32], u: &[f64]) -> Weights {
     let features = usize::from(support.first() == Some(&0));
     let mut padded = vec![0.0];
     padded.extend_from_slice(&u[features..]);
-    let kept = top_k(&padded, job.k);
+    let kept = top_k(&padded, job.k, job.kept);
     let mut model = Weights::default();
     if features == 1 {
         model.indices.push(0);

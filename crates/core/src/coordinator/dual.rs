@@ -12,7 +12,7 @@ use wincode::{SchemaRead, SchemaWrite};
 
 use crate::{
     round::{Job, ModelDelta, Sparse, narrowed},
-    threshold::TopK,
+    threshold::{TopK, favouring},
 };
 
 use super::{held::Held, mirror::Mirror, resume::are_features};
@@ -24,6 +24,7 @@ const THETA_FLOOR: f64 = 0.01;
 #[derive(Debug, Clone, SchemaRead, SchemaWrite)]
 pub(super) struct Dual {
     k: usize,
+    kept: usize,
     intercept: bool,
     /// Not saved: shards that come back tell what they hold.
     #[wincode(skip)]
@@ -42,6 +43,7 @@ impl Dual {
     pub(super) fn new(job: &Job, mirrors: usize) -> Self {
         Self {
             k: job.k,
+            kept: job.kept,
             intercept: job.intercept,
             held: Held::new(job.cols, job.shards),
             theta: Sparse::default(),
@@ -56,7 +58,7 @@ impl Dual {
     pub(super) fn advance(&mut self, share: f64, turn: f64) -> usize {
         let mut support = Vec::new();
         let u = self.held.u();
-        self.top.select(u.len(), self.k, |j| u[j].abs(), &mut support);
+        self.top.select(u.len(), self.k, favouring(self.kept, u), &mut support);
         let entered = count_new(&self.support, &support);
         if !support.is_empty() {
             // Nothing is known in round 0, so round 1 is the first that counts.
@@ -134,6 +136,7 @@ impl Dual {
         let cols = fresh.held.u().len();
         self.held = fresh.held;
         self.k == fresh.k
+            && self.kept == fresh.kept
             && self.intercept == fresh.intercept
             && self.mirrors.len() == fresh.mirrors.len()
             && self.mirrors.iter().all(|mirror| mirror.fits(cols))

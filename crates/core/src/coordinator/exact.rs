@@ -395,14 +395,14 @@ impl Exact {
         // Where the dual phase has not come near a sensible scale, only its choice of columns is used.
         let most = tally.job().k.saturating_mul(WIDE);
         let mut model = self.dual.weights();
-        model.keep_largest(most);
+        model.keep_largest(most, tally.job().kept);
         if self.score > self.empty_objective {
             model.values.fill(0.0);
         }
         let (finish, directive) = match self.known.take() {
             Some((known, Search::Near)) => Finish::near(known, model, tally),
             known => {
-                let wide = top_k(self.dual.held().u(), most);
+                let wide = top_k(self.dual.held().u(), most, tally.job().kept);
                 Finish::new(known.map(|known| known.0), model, wide, tally)
             }
         };

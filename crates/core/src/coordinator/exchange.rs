@@ -10,7 +10,7 @@
 
 use wincode::{SchemaRead, SchemaWrite};
 
-use crate::round::{Directive, Probe, Reply, Slope, Weights};
+use crate::round::{Directive, Job, Probe, Reply, Slope, Weights};
 
 use super::{
     fit::{Effort, Fit, Refit},
@@ -190,17 +190,17 @@ impl Exchange {
 
     /// What follows a refit.
     fn judge(&mut self, fit: Fit, purpose: Purpose, tally: &Tally) -> Step {
-        let (k, lambda) = (tally.job().k, tally.job().lambda);
+        let &Job { k, kept, lambda, .. } = tally.job();
         let surplus = fit.features().saturating_sub(k);
         match purpose {
             Purpose::Prune if surplus > 0 => {
                 let few = (fit.features() / 20).max(1);
-                let cut = self.outlook.without_worst(&fit.model, surplus.min(few), lambda);
+                let cut = self.outlook.without_worst(&fit.model, surplus.min(few), kept, lambda);
                 self.refit(cut, purpose, tally)
             }
             // Half of the surplus at a time: weights of correlated features redistribute in between.
             Purpose::Grow if surplus > 0 => {
-                let cut = self.outlook.without_worst(&fit.model, surplus.div_ceil(2), lambda);
+                let cut = self.outlook.without_worst(&fit.model, surplus.div_ceil(2), kept, lambda);
                 self.refit(cut, purpose, tally)
             }
             Purpose::Prune | Purpose::Fill => self.accept(fit, tally),
@@ -231,7 +231,7 @@ impl Exchange {
 
     /// The next refit of the search, from the incumbent and its outlook.
     fn next_trial(&mut self, tally: &Tally) -> Step {
-        let (k, lambda) = (tally.job().k, tally.job().lambda);
+        let &Job { k, kept, lambda, .. } = tally.job();
         let base = &self.incumbent.model;
         if !self.refitted {
             return self.refit(base.clone(), Purpose::Prune, tally);
@@ -243,14 +243,15 @@ impl Exchange {
             let trial = self.outlook.with_best(base, batch);
             return self.refit(trial, Purpose::Fill, tally);
         }
-        let count = self.size.min(candidates);
+        // A kept feature is never exchanged.
+        let count = self.size.min(candidates).min(self.incumbent.features().saturating_sub(kept));
         if count == 0 {
             return Step::Done;
         }
         let swap = self.swap_next;
         self.swap_next = !swap;
         if swap {
-            let kept = self.outlook.without_worst(base, count, lambda);
+            let kept = self.outlook.without_worst(base, count, kept, lambda);
             let trial = self.outlook.with_best(&kept, count);
             self.refit(trial, Purpose::Swap, tally)
         } else {

@@ -133,12 +133,9 @@ impl Finish {
     ) -> (Self, Directive) {
         let job = tally.job();
         let width = width::initial(job.loss);
-        let start = |model: Weights| Start {
-            model,
-            size: job.k / 4,
-            banned: Vec::new(),
-            width,
-            may_widen: true,
+        let start = |mut model: Weights| {
+            model.make_room(job.kept);
+            Start { model, size: job.k / 4, banned: Vec::new(), width, may_widen: true }
         };
         let first = models.pop_front().unwrap_or_default();
         let (search, ask) = Exchange::new(start(first), tally);
@@ -161,7 +158,8 @@ impl Finish {
     }
 
     /// Only the last refits, on the support of `model`.
-    pub(super) fn polish_only(model: Weights, tally: &Tally) -> (Self, Directive) {
+    pub(super) fn polish_only(mut model: Weights, tally: &Tally) -> (Self, Directive) {
+        model.make_room(tally.job().kept);
         let (mut this, _) = Self::new(None, Weights::default(), Vec::new(), tally);
         this.curvature = vec![1.0; model.indices.len()];
         let directive = this.begin_polish(model, tally);
@@ -295,10 +293,11 @@ fn work(tally: &Tally) -> f64 {
     tally.visited + per_round * tally.rounds as f64
 }
 
-/// `model` without some features drawn at random; none if it has too few to spare.
+/// `model` without some features drawn at random, none that is kept; nothing if it has too few to spare.
 fn kick(job: &Job, model: &Weights, number: u64) -> Option<Start> {
-    let features: Vec<u32> = model.indices.iter().copied().filter(|&j| j > 0).collect();
-    if features.is_empty() || features.len() + 1 >= job.cols {
+    let may_go = |&j: &u32| j as usize > job.kept;
+    let features: Vec<u32> = model.indices.iter().copied().filter(may_go).collect();
+    if features.is_empty() || features.len() + job.kept + 1 >= job.cols {
         return None;
     }
     let mut random = rng::generator(job.seed, KICKS, number);

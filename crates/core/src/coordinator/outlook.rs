@@ -107,14 +107,20 @@ impl Outlook {
         support.iter().map(|j| self.curvature.get(j).copied().unwrap_or(0.0)).collect()
     }
 
-    /// `fit` without the `count` features of least sacrifice `H w^2 / 2`.
-    pub(super) fn without_worst(&self, model: &Weights, count: usize, lambda: f64) -> Weights {
+    /// `fit` without the `count` features of least sacrifice `H w^2 / 2`, none of those up to column `kept`.
+    pub(super) fn without_worst(
+        &self,
+        model: &Weights,
+        count: usize,
+        kept: usize,
+        lambda: f64,
+    ) -> Weights {
         let sacrifice = |j: u32, w: f64| {
             (self.curvature.get(&j).copied().unwrap_or(0.0) + lambda) * w * w / 2.0
         };
         let mut ranked: Vec<(f64, u32)> = model
             .iter()
-            .filter(|&(j, _)| j > 0)
+            .filter(|&(j, _)| j > kept)
             .map(|(j, w)| (sacrifice(j as u32, w), j as u32))
             .collect();
         ranked.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));

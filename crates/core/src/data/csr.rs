@@ -176,6 +176,60 @@ impl CsrMatrix {
         self.cols = 1;
     }
 
+    /// Drops the entries of columns that are not to be kept, without another copy.
+    pub(super) fn retain(&mut self, keep: impl Fn(u32) -> bool) {
+        let mut kept = 0;
+        for i in 0..self.rows() {
+            let span = self.offsets[i]..self.offsets[i + 1];
+            self.offsets[i] = kept;
+            for at in span {
+                if keep(self.indices[at]) {
+                    (self.indices[kept], self.values[kept]) = (self.indices[at], self.values[at]);
+                    kept += 1;
+                }
+            }
+        }
+        if let Some(end) = self.offsets.last_mut() {
+            *end = kept;
+        }
+        self.indices.truncate(kept);
+        self.values.truncate(kept);
+    }
+
+    /// Puts the entries of columns that are `first` before all others of their row, and gives every column a new number:
+    /// one that ascends in the new order, and is below the number of columns.
+    pub(super) fn bring_forward(
+        &mut self,
+        first: impl Fn(u32) -> bool,
+        rename: impl Fn(u32) -> u32,
+    ) {
+        let mut moved: Vec<(u32, f32)> = Vec::new();
+        for i in 0..self.rows() {
+            let span = self.offsets[i]..self.offsets[i + 1];
+            moved.clear();
+            let entries = self.indices[span.clone()]
+                .iter()
+                .copied()
+                .zip(self.values[span.clone()].iter().copied());
+            moved.extend(entries.clone().filter(|entry| first(entry.0)));
+            moved.extend(entries.filter(|entry| !first(entry.0)));
+            for (at, &(column, value)) in span.zip(&moved) {
+                (self.indices[at], self.values[at]) = (rename(column), value);
+            }
+        }
+    }
+
+    /// Divides every entry of column j by `divisor(j)`, in parallel; the quotient is rounded once, to f32.
+    pub fn divide_columns(&mut self, divisor: impl Fn(u32) -> f64 + Sync) {
+        const ENTRIES: usize = 1 << 14;
+        let indices = self.indices.par_chunks(ENTRIES);
+        self.values.par_chunks_mut(ENTRIES).zip(indices).for_each(|(values, indices)| {
+            for (value, &j) in values.iter_mut().zip(indices) {
+                *value = (f64::from(*value) / divisor(j)) as f32;
+            }
+        });
+    }
+
     /// The arrays `(offsets, indices, values)`.
     pub(super) fn parts(&self) -> (&[usize], &[u32], &[f32]) {
         (&self.offsets, &self.indices, &self.values)

@@ -71,6 +71,37 @@ pub enum DataError {
         /// What is wrong there.
         flaw: TableFlaw,
     },
+    /// A line that is no weight of a row.
+    #[error("{}:{line}: `{text}` is no weight: a number of 0 or more is", path.display())]
+    Weight {
+        /// The file.
+        path: PathBuf,
+        /// 1-based line.
+        line: u64,
+        /// What is there.
+        text: String,
+    },
+    /// Weights that are all 0, or none at all.
+    #[error("{}: no row has a weight above 0", .0.display())]
+    NoWeight(PathBuf),
+    /// Not one weight for each row.
+    #[error("{}: {found} weights for {rows} rows", path.display())]
+    WeightCount {
+        /// The file.
+        path: PathBuf,
+        /// Weights in it.
+        found: usize,
+        /// Rows of the data.
+        rows: usize,
+    },
+    /// A feature that is to be kept and is not there.
+    #[error("--keep names feature {feature}, and the last one of the data is {last}")]
+    KeepBeyond {
+        /// The feature.
+        feature: u32,
+        /// The largest feature there is.
+        last: u32,
+    },
     /// No rows in any of the inputs.
     #[error("no rows in {}", list(.0))]
     Empty(Vec<PathBuf>),

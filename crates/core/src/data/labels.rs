@@ -243,11 +243,17 @@ impl LabelMap {
         Ok(())
     }
 
-    /// The weights of rows with targets `y`, unless all are 1.
-    pub fn row_weights(&self, y: &[f64]) -> Option<Vec<f64>> {
+    /// The weights of rows with targets `y`, each that of its class times its `own`; none if all are 1.
+    pub fn row_weights(&self, y: &[f64], own: Option<Vec<f64>>) -> Option<Vec<f64>> {
         let [negative, positive] = self.weights;
-        let weight = |&y: &f64| if y > 0.0 { positive } else { negative };
-        (self.weights != [1.0, 1.0]).then(|| y.iter().map(weight).collect())
+        if self.weights == [1.0, 1.0] {
+            return own;
+        }
+        let of_class = |y: f64| if y > 0.0 { positive } else { negative };
+        Some(match own {
+            None => y.iter().map(|&y| of_class(y)).collect(),
+            Some(own) => y.iter().zip(own).map(|(&y, c)| c * of_class(y)).collect(),
+        })
     }
 }
 

@@ -1,19 +1,10 @@
 use super::*;
-use crate::{
-    data::{Normalize, RawData},
-    enrol::Preparation,
-};
+use crate::{data::RawData, enrol::Preparation};
 
 /// As training does it: counted with the rule, the classes fixed by the counts, then applied.
 fn map_labels(labels: &mut [f64], rule: Option<&LabelRule>) -> Result<LabelMap, DataError> {
     let positive = rule.cloned();
-    let preparation = Preparation {
-        zero_based: false,
-        classes: true,
-        positive,
-        normalize: Normalize::None,
-        label: None,
-    };
+    let preparation = Preparation { classes: true, positive, ..Preparation::default() };
     let raw = RawData { labels: labels.to_vec(), ..RawData::default() };
     let counts = preparation.describe(&raw).labels;
     let map = LabelMap::fix(&counts, rule, ClassWeight::Equal)?;

@@ -2,6 +2,7 @@
 
 mod batch;
 pub mod binary;
+mod choice;
 mod class_weight;
 mod csr;
 mod error;
@@ -9,16 +10,21 @@ pub mod labels;
 pub mod libsvm;
 pub mod prepare;
 pub mod reader;
+mod row_weights;
+mod scale;
 pub mod source;
 pub mod table;
 
 pub use binary::{
     Shard, ShardInfo, ShardSummary, inspect_shard, read_shard, shard_path, write_shard,
 };
+pub use choice::FeatureChoice;
 pub use class_weight::{ClassWeight, ClassWeightError};
 pub use csr::{CsrMatrix, Row};
 pub use error::{DataError, ShardError};
 pub use labels::{LabelCounts, LabelMap, LabelRule, RuleError, apply_labels};
 pub use prepare::{Normalize, UnknownNormalize, normalize_l2};
 pub use reader::{RawData, ReadOptions, read};
+pub use row_weights::read_weights;
+pub use scale::{Scale, UnknownScale};
 pub use table::{Header, LabelColumn, TableFlaw};

@@ -14,6 +14,7 @@ use super::binary;
 use super::csr::CsrMatrix;
 use super::error::DataError;
 use super::libsvm::{self, LineError};
+use super::row_weights::read_weights;
 use super::source::Source;
 use super::table::{self, Header, LabelColumn, TableFlaw};
 use crate::storage::Storage;
@@ -36,6 +37,8 @@ pub struct ReadOptions {
     pub max_feature: Option<u32>,
     /// Which column of a table is the label.
     pub label: LabelColumn,
+    /// A file with the weights of the rows, all of them, whichever are kept.
+    pub weights: Option<PathBuf>,
 }
 
 /// What was read.
@@ -45,12 +48,33 @@ pub struct RawData {
     pub x: CsrMatrix,
     /// Their labels as they were written.
     pub labels: Vec<f64>,
+    /// Their weights, where they were given.
+    pub weights: Option<Vec<f64>>,
     /// Rows seen over all inputs, kept or not.
     pub total_rows: usize,
     /// Entries dropped because of [`ReadOptions::max_feature`].
     pub dropped: u64,
     /// Whether the inputs number features from 0: what was asked for, or what a shard file says.
     pub zero_based: bool,
+}
+
+impl RawData {
+    /// The rows `r` with `keep(r)`.
+    #[must_use]
+    pub fn select(&self, keep: impl Fn(usize) -> bool) -> Self {
+        let part = |all: &[f64]| -> Vec<f64> {
+            all.iter().enumerate().filter(|&(r, _)| keep(r)).map(|(_, &v)| v).collect()
+        };
+        let labels = part(&self.labels);
+        Self {
+            x: self.x.select(&keep),
+            weights: self.weights.as_deref().map(part),
+            total_rows: labels.len(),
+            labels,
+            dropped: self.dropped,
+            zero_based: self.zero_based,
+        }
+    }
 }
 
 /// Reads all inputs from `storage`, in order; `-` is stdin, and a directory is the shard files in it.
@@ -81,7 +105,7 @@ pub fn read_batched(
             reader.take(Source::open(storage, path)?)?;
         }
     }
-    reader.finish(inputs.iter().map(|path| storage.name(path)))
+    reader.finish(storage, inputs)
 }
 
 /// Whether an input is a directory of shards.
@@ -106,8 +130,9 @@ struct Reader<'a> {
     total_rows: usize,
     dropped: u64,
     zero_based: Option<bool>,
-    /// The numbers that the rows of shard files have in the whole data set.
+    /// The numbers that the rows of shard files have in the whole data set, and how many rows that has.
     numbers: Vec<u64>,
+    whole_rows: u64,
     /// The header of the tables before.
     header: Option<Header>,
 }
@@ -125,6 +150,7 @@ impl<'a> Reader<'a> {
             dropped: 0,
             zero_based: None,
             numbers: Vec::new(),
+            whole_rows: 0,
             header: None,
         }
     }
@@ -214,6 +240,7 @@ impl<'a> Reader<'a> {
         let shard = binary::read_from(source)?;
         self.agree_on_base(&name, shard.info.zero_based)?;
         self.total_rows += shard.x.rows();
+        self.whole_rows = self.whole_rows.max(shard.info.total_rows);
         // Rows keep the numbers they have in the data set the file was cut from.
         let number = |i: usize| shard.info.first_row + i as u64 * shard.info.stride;
         let numbers = (0..shard.x.rows()).map(number);
@@ -247,11 +274,14 @@ impl<'a> Reader<'a> {
         max.map_or(indices.len(), |max| indices.partition_point(|&j| j <= max))
     }
 
-    fn finish(mut self, inputs: impl Iterator<Item = PathBuf>) -> Result<RawData, DataError> {
+    fn finish(mut self, storage: &dyn Storage, inputs: &[PathBuf]) -> Result<RawData, DataError> {
         if self.total_rows == 0 {
-            return Err(DataError::Empty(inputs.collect()));
+            return Err(DataError::Empty(inputs.iter().map(|path| storage.name(path)).collect()));
         }
-        self.restore_order();
+        let numbers = self.restore_order();
+        let weights = self.options.weights.as_deref();
+        let weights =
+            weights.map(|path| self.weights(storage, path, numbers.as_deref())).transpose()?;
         if let Some(max) = self.options.max_feature {
             self.x.set_cols(max as usize + 1);
         }
@@ -260,25 +290,46 @@ impl<'a> Reader<'a> {
         Ok(RawData {
             x: self.x,
             labels: self.labels,
+            weights,
             total_rows: self.total_rows,
             dropped: self.dropped,
             zero_based: self.zero_based.unwrap_or(self.options.zero_based),
         })
     }
-}
 
-impl Reader<'_> {
+    /// The weights of the rows kept. Those of shard files have `numbers`; text has its rows in order.
+    fn weights(
+        &self,
+        storage: &dyn Storage,
+        path: &Path,
+        numbers: Option<&[u64]>,
+    ) -> Result<Vec<f64>, DataError> {
+        let all = read_weights(storage, path)?;
+        let rows = numbers.map_or(self.total_rows, |_| self.whole_rows as usize);
+        let (first, stride) = self.options.shard.unwrap_or((0, 1));
+        let number = |i: usize| numbers.map_or(first + i * stride, |numbers| numbers[i] as usize);
+        let picked = (0..self.x.rows()).map(|i| all.get(number(i)).copied());
+        match picked.collect() {
+            Some(weights) if all.len() == rows => Ok(weights),
+            _ => Err(DataError::WeightCount { path: storage.name(path), found: all.len(), rows }),
+        }
+    }
+
     /// Puts the rows of shard files back into the order of the data set they were cut from, so that they
-    /// train the model the text would. Files that are not parts of one set stay as they were given.
-    fn restore_order(&mut self) {
+    /// train the model the text would, and returns their numbers. Files that are not parts of one set stay as they were
+    /// given.
+    fn restore_order(&mut self) -> Option<Vec<u64>> {
         let numbers = mem::take(&mut self.numbers);
-        if numbers.len() != self.x.rows() || numbers.is_sorted() {
-            return;
+        if numbers.is_empty() || numbers.len() != self.x.rows() {
+            return None;
         }
         let mut order: Vec<usize> = (0..numbers.len()).collect();
         order.sort_by_key(|&i| numbers[i]);
         if order.windows(2).any(|pair| numbers[pair[0]] == numbers[pair[1]]) {
-            return;
+            return None;
+        }
+        if numbers.is_sorted() {
+            return Some(numbers);
         }
         let mut x = CsrMatrix::with_capacity(self.x.cols(), self.x.rows(), self.x.nnz());
         for &i in &order {
@@ -287,6 +338,7 @@ impl Reader<'_> {
         }
         self.labels = order.iter().map(|&i| self.labels[i]).collect();
         self.x = x;
+        Some(order.iter().map(|&i| numbers[i]).collect())
     }
 }
 

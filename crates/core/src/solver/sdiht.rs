@@ -19,7 +19,7 @@ use crate::{
     rng,
     round::{Job, LocalModel, Weights},
     shard::{Shard, conjugate_sum},
-    threshold::{TopK, sum_of_largest},
+    threshold::{TopK, favouring, sum_of_largest},
 };
 
 /// How far a step goes.
@@ -182,7 +182,8 @@ impl Sdiht {
     fn threshold(&mut self, shard: &Shard) -> Vec<u32> {
         let u = shard.dual().1;
         let mut support = Vec::new();
-        self.top.select(u.len(), shard.job().k, |j| u[j].abs(), &mut support);
+        let Job { k, kept, .. } = *shard.job();
+        self.top.select(u.len(), k, favouring(kept, u), &mut support);
         if shard.job().intercept {
             support.insert(0, 0);
         }

@@ -305,7 +305,7 @@ impl<O: Observer> Desk<O> {
     fn finish(&mut self, why: Stopped) {
         let Stage::Training(rounds) = &self.stage else { return };
         let tally = rounds.tally().clone();
-        match Trained::conclude(&self.config.request, &rounds.launch, tally, why) {
+        match Trained::conclude(&self.config.request, &rounds.launch, None, tally, why) {
             Ok(trained) => self.end(Ok(trained), &Ending::Finished),
             Err(error) => self.fail(error.into()),
         }
@@ -347,7 +347,7 @@ impl<O: Observer> Desk<O> {
                 // An earlier server has found a model.
                 let tally = saved.coordinator.tally().clone();
                 let (request, launch) = (&self.config.request, &saved.checkpoint.launch);
-                match Trained::conclude(request, launch, tally, Stopped::Interrupted) {
+                match Trained::conclude(request, launch, None, tally, Stopped::Interrupted) {
                     Ok(trained) => self.end(Ok(trained), &Ending::Finished),
                     Err(error) => self.fail(error.into()),
                 }

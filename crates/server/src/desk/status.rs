@@ -29,7 +29,7 @@ impl<O: Observer> Desk<O> {
     /// What there would be if the run ended now.
     pub(super) fn so_far(&self, rounds: &Rounds) -> Option<Trained> {
         let (request, launch) = (&self.config.request, &rounds.launch);
-        Trained::conclude(request, launch, rounds.tally().clone(), Stopped::Interrupted).ok()
+        Trained::conclude(request, launch, None, rounds.tally().clone(), Stopped::Interrupted).ok()
     }
 
     pub(super) fn publish_now_and_then(&mut self) {

@@ -35,6 +35,7 @@ fn job() -> Job {
         loss: LossKind::SquaredHinge,
         lambda: 1e-4,
         k: K,
+        kept: 0,
         total_rows: ROWS,
         cols: COLS,
         entries: 9000,

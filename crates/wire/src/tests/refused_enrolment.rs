@@ -23,13 +23,8 @@ use crate::{
 };
 
 fn assignment() -> Assignment {
-    let preparation = Preparation {
-        zero_based: false,
-        classes: true,
-        positive: None,
-        normalize: Normalize::L2,
-        label: None,
-    };
+    let preparation =
+        Preparation { classes: true, normalize: Normalize::L2, ..Preparation::default() };
     Assignment { shard: 1, shards: SHARDS, data: vec!["a.svm".into()], preparation }
 }
 
@@ -47,7 +42,7 @@ fn joins() {
         wish: Some(2),
     };
     let cases: [(Change<pb::JoinRequest>, Code, &str); 3] = [
-        (|r| r.protocol = 0, Code::FailedPrecondition, "protocol 0, this build speaks 2"),
+        (|r| r.protocol = 0, Code::FailedPrecondition, "protocol 0, this build speaks 3"),
         (|r| r.protocol = 1, Code::FailedPrecondition, "protocol 1"),
         (|r| r.build = "x".repeat(257), Code::ResourceExhausted, "build"),
     ];
@@ -80,7 +75,7 @@ fn one_of(labels: &[f64]) -> Option<Rule> {
 
 #[test]
 fn assignments() {
-    let cases: [(Change<pb::Assignment>, Code, &str); 16] = [
+    let cases: [(Change<pb::Assignment>, Code, &str); 20] = [
         (|a| a.shards = 0, Code::OutOfRange, "assignment.shards"),
         (|a| a.shards = u32::MAX, Code::OutOfRange, "assignment.shards"),
         (|a| a.shard = 3, Code::OutOfRange, "assignment.shard"),
@@ -93,6 +88,18 @@ fn assignments() {
         (|a| a.preparation = None, Code::InvalidArgument, "assignment.preparation"),
         (|a| preparation(a).task = 0, Code::InvalidArgument, "preparation.task"),
         (|a| preparation(a).task = 9, Code::InvalidArgument, "preparation.task"),
+        (|a| preparation(a).keep = vec![3, 0], Code::InvalidArgument, "preparation.keep"),
+        (|a| preparation(a).exclude = vec![u32::MAX, 9], Code::OutOfRange, "preparation.exclude"),
+        (
+            |a| preparation(a).exclude = vec![1; (1 << 20) + 1],
+            Code::ResourceExhausted,
+            "preparation.exclude",
+        ),
+        (
+            |a| preparation(a).weights = Some("x".repeat(4097)),
+            Code::ResourceExhausted,
+            "preparation.weights",
+        ),
         (|a| preparation(a).normalize = 0, Code::InvalidArgument, "preparation.normalize"),
         (|a| set_rule(a, None), Code::InvalidArgument, "preparation.positive"),
         (|a| set_rule(a, Some(Rule::Above(f64::NAN))), Code::InvalidArgument, "positive"),
@@ -253,7 +260,7 @@ fn set_loss(launch: &mut pb::Launch, kind: Option<pb::loss::Kind>) {
 #[test]
 fn jobs() {
     use pb::loss::Kind;
-    let cases: [(Change<pb::Launch>, Code, &str); 21] = [
+    let cases: [(Change<pb::Launch>, Code, &str); 22] = [
         (|l| l.job = None, Code::InvalidArgument, "launch.job"),
         (|l| job_of(l).loss = None, Code::InvalidArgument, "job.loss"),
         (|l| set_loss(l, None), Code::InvalidArgument, "job.loss"),
@@ -266,6 +273,7 @@ fn jobs() {
         (|l| job_of(l).lambda = f64::NAN, Code::OutOfRange, "job.lambda"),
         (|l| job_of(l).k = 0, Code::OutOfRange, "job.k"),
         (|l| job_of(l).k = 51, Code::OutOfRange, "job.k"),
+        (|l| job_of(l).kept = job_of(l).k + 1, Code::OutOfRange, "job.kept"),
         (|l| job_of(l).total_rows = 0, Code::OutOfRange, "job.total_rows"),
         (|l| job_of(l).total_rows = u64::MAX, Code::OutOfRange, "job.total_rows"),
         (|l| job_of(l).cols = 0, Code::OutOfRange, "job.cols"),

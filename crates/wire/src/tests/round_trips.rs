@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use ddiht_core::{
-    data::Normalize,
     enrol::{Assignment, Preparation, ShardFacts},
     loss::LossKind,
     round::{Directive, Job, Reply, Sparse},
@@ -83,11 +82,8 @@ proptest! {
     #[test]
     fn launches(launch in values::launch()) {
         let preparation = Preparation {
-            zero_based: false,
             classes: launch.job.loss.is_classification(),
-            positive: None,
-            normalize: Normalize::None,
-            label: None,
+            ..Preparation::default()
         };
         let shards = launch.job.shards;
         let assignment = Assignment { shard: 0, shards, data: Vec::new(), preparation };

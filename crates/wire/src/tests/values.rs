@@ -1,7 +1,7 @@
 //! Random values of the core types, within the bounds of the job of the tests.
 
 use ddiht_core::{
-    data::{LabelCounts, LabelMap, LabelRule, Normalize},
+    data::{FeatureChoice, LabelCounts, LabelMap, LabelRule, Normalize},
     enrol::{Assignment, Launch, Preparation, ShardFacts},
     loss::LossKind,
     measures::Measures,
@@ -219,13 +219,20 @@ fn rule() -> impl Strategy<Value = LabelRule> {
 pub(super) fn assignment() -> impl Strategy<Value = Assignment> {
     let normalize = prop_oneof![Just(Normalize::None), Just(Normalize::L2)];
     let label = option::of(".{0,40}");
-    let preparation = (any::<bool>(), any::<bool>(), option::of(rule()), normalize, label)
-        .prop_map(|(zero_based, classes, positive, normalize, label)| Preparation {
-            zero_based,
-            classes,
-            positive: positive.filter(|_| classes),
-            normalize,
-            label,
+    let choice =
+        (columns(9), columns(9)).prop_map(|(keep, exclude)| FeatureChoice::new(keep, exclude));
+    let texts = (label, option::of(".{0,40}"));
+    let preparation = (any::<bool>(), any::<bool>(), option::of(rule()), normalize, texts, choice)
+        .prop_map(|(zero_based, classes, positive, normalize, (label, weights), choice)| {
+            Preparation {
+                zero_based,
+                classes,
+                positive: positive.filter(|_| classes),
+                normalize,
+                label,
+                weights,
+                choice,
+            }
         });
     let shards = (1usize..=70).prop_flat_map(|shards| (0..shards, Just(shards)));
     (shards, vec(".{0,40}", 0..5), preparation).prop_map(|((shard, shards), data, preparation)| {
@@ -286,6 +293,7 @@ pub(super) fn launch() -> impl Strategy<Value = Launch> {
                 loss,
                 lambda,
                 k,
+                kept: k / 3,
                 total_rows,
                 cols,
                 entries,
