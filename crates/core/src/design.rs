@@ -65,49 +65,57 @@ impl Design {
 
     /// `out += sum_i coefficient_i x_i`; rows with coefficient 0 cost nothing.
     pub fn scatter(&self, coefficients: &[f64], out: &mut [f64]) {
-        self.accumulate(out, |i, sums| {
+        self.accumulate(out.as_chunks_mut().0, |i, sums: &mut [[f64; 1]]| {
             let a = coefficients[i];
             if a != 0.0 {
                 if self.intercept {
-                    sums[0] += a;
-                }
-                self.x.row(i).axpy_into(a, sums);
-            }
-        });
-    }
-
-    /// `out += sum_i coefficient_i x_i^2`, squares entry by entry.
-    pub fn scatter_squares(&self, coefficients: &[f64], out: &mut [f64]) {
-        self.accumulate(out, |i, sums| {
-            let a = coefficients[i];
-            if a != 0.0 {
-                if self.intercept {
-                    sums[0] += a;
+                    sums[0][0] += a;
                 }
                 let row = self.x.row(i);
                 for (&j, &v) in row.indices.iter().zip(row.values) {
-                    sums[j as usize] += a * f64::from(v) * f64::from(v);
+                    sums[j as usize][0] += a * f64::from(v);
                 }
             }
         });
     }
 
-    /// `out_j += sum_i change(i, step_j x_ij) x_ij`; columns with step 0 cost nothing.
-    pub fn scatter_changes(
+    /// `out_j += [sum_i a_i x_ij, sum_i b_i x_ij^2]` for coefficients `(a_i, b_i)`, by one pass.
+    pub fn scatter_both(&self, coefficients: &[(f64, f64)], out: &mut [[f64; 2]]) {
+        self.accumulate(out, |i, sums| {
+            let (a, b) = coefficients[i];
+            if a == 0.0 && b == 0.0 {
+                return;
+            }
+            if self.intercept {
+                sums[0][0] += a;
+                sums[0][1] += b;
+            }
+            let row = self.x.row(i);
+            for (&j, &v) in row.indices.iter().zip(row.values) {
+                let (v, sum) = (f64::from(v), &mut sums[j as usize]);
+                sum[0] += a * v;
+                sum[1] += b * v * v;
+            }
+        });
+    }
+
+    /// `out_j += sum_i change_i(step_j x_ij) x_ij` with `change_i = changes(i)`; columns with step 0 cost nothing.
+    pub fn scatter_changes<F: Fn(f64) -> f64>(
         &self,
         steps: &[f64],
-        change: impl Fn(usize, f64) -> f64 + Sync,
+        changes: impl Fn(usize) -> F + Sync,
         out: &mut [f64],
     ) {
-        self.accumulate(out, |i, sums| {
+        self.accumulate(out.as_chunks_mut().0, |i, sums: &mut [[f64; 1]]| {
+            let change = changes(i);
             if self.intercept && steps[0] != 0.0 {
-                sums[0] += change(i, steps[0]);
+                sums[0][0] += change(steps[0]);
             }
             let row = self.x.row(i);
             for (&j, &v) in row.indices.iter().zip(row.values) {
                 let (j, v) = (j as usize, f64::from(v));
                 if steps[j] != 0.0 {
-                    sums[j] += v * change(i, steps[j] * v);
+                    sums[j][0] += v * change(steps[j] * v);
                 }
             }
         });
@@ -135,22 +143,28 @@ impl Design {
 
     /// Adds to `out` what `add(i, sums)` adds for every row. Each block has sums of its own, so blocks
     /// are as many as the entries can pay for: their sums take at most an eighth of the matrix.
-    fn accumulate(&self, out: &mut [f64], add: impl Fn(usize, &mut [f64]) + Sync) {
+    fn accumulate<const W: usize>(
+        &self,
+        out: &mut [[f64; W]],
+        add: impl Fn(usize, &mut [[f64; W]]) + Sync,
+    ) {
         let blocks = (self.x.nnz() / (8 * self.cols().max(1))).clamp(1, 8);
         if blocks == 1 {
             (0..self.rows()).for_each(|i| add(i, out));
             return;
         }
-        let partial: Vec<Vec<f64>> = row_blocks(self.rows(), blocks)
+        let partial: Vec<Vec<[f64; W]>> = row_blocks(self.rows(), blocks)
             .into_par_iter()
             .map(|block| {
-                let mut sums = vec![0.0; out.len()];
+                let mut sums = vec![[0.0; W]; out.len()];
                 block.for_each(|i| add(i, &mut sums));
                 sums
             })
             .collect();
         out.par_iter_mut().enumerate().with_min_len(4096).for_each(|(j, o)| {
-            *o += partial.iter().map(|sums| sums[j]).sum::<f64>();
+            for (at, o) in o.iter_mut().enumerate() {
+                *o += partial.iter().map(|sums| sums[j][at]).sum::<f64>();
+            }
         });
     }
 }

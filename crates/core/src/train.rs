@@ -207,9 +207,7 @@ impl Series {
             parts = self.shards.iter_mut().map(|shard| shard.retask(job)).collect();
             self.launch.job = job;
         }
-        if let Some(model) = self.last.take() {
-            coordinator.begin_from(&parts, &model, search);
-        }
+        coordinator.begin_from(&parts, self.last.take(), search);
         let stopped = local::run(&mut coordinator, &mut self.shards, host)?;
         let mut trained = Trained::conclude(
             config,

@@ -4,7 +4,10 @@ mod chart;
 mod report;
 mod validate;
 
-use std::{path::PathBuf, time::Instant};
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use clap::{Args, ValueEnum};
 use ddiht_core::{
@@ -139,13 +142,15 @@ pub(crate) fn run(args: &PathArgs, storage: &dyn Storage) -> Result<(), Failure>
     let mut console = Console::start(true, None, signals.clone());
     let mut judge = args.valid.as_deref().map(|data| validate::Judge::new(data, score));
     let mut settings: Vec<Setting> = Vec::new();
+    let mut trained_for = Duration::ZERO;
     for (at, config) in configs.iter().enumerate() {
         let trained = series.run(config, Search::Near, &mut console)?;
         let spread = match &mut judge {
             Some(judge) => Some(judge.score(storage, &series, &trained)?),
             None => spreads.get(at).copied(),
         };
-        settings.push(Setting::new(config, &trained, spread));
+        settings.push(Setting::new(config, &trained, trained_for, spread));
+        trained_for = trained.tally.elapsed;
         tracing::info!("{}", settings[at].line());
         if signals.came() || judge.as_ref().is_some_and(|judge| judge.has_seen_enough(PATIENCE)) {
             break;

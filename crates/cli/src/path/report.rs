@@ -20,12 +20,21 @@ pub(super) struct Setting {
     pub(super) dual_bound: Option<f64>,
     pub(super) gap: Option<f64>,
     nnz: usize,
+    rounds: u64,
+    passes: f64,
+    seconds: f64,
     pub(super) score: Option<f64>,
     pub(super) score_error: Option<f64>,
 }
 
 impl Setting {
-    pub(super) fn new(config: &ValidConfig, trained: &Trained, spread: Option<Spread>) -> Self {
+    /// Of what was `trained` after the settings `before` it, which have taken so long.
+    pub(super) fn new(
+        config: &ValidConfig,
+        trained: &Trained,
+        before: Duration,
+        spread: Option<Spread>,
+    ) -> Self {
         let model = &trained.model;
         Self {
             k: config.get().k,
@@ -34,6 +43,9 @@ impl Setting {
             dual_bound: model.dual_bound,
             gap: model.dual_bound.map(|bound| gap(model.objective, bound)),
             nnz: model.nnz(),
+            rounds: trained.tally.reported,
+            passes: trained.tally.passes(),
+            seconds: trained.tally.elapsed.saturating_sub(before).as_secs_f64(),
             score: spread.map(|s| s.mean),
             score_error: spread.map(|s| s.error),
         }

@@ -81,8 +81,9 @@ pub(super) struct Exact {
     /// The round from which the others have answered the last step of those heard first.
     settled: u64,
     phase: Phase,
-    /// A model known beforehand, from which the finish searches.
-    known: Option<(Weights, Search)>,
+    /// A model known beforehand, from which the finish searches, and how far.
+    known: Option<Weights>,
+    search: Search,
     /// Why the dual phase ended, once it has.
     dual_ended: Option<Stopped>,
     finished_once: bool,
@@ -114,6 +115,7 @@ impl Exact {
             settled: 0,
             phase: Phase::Opening,
             known: None,
+            search: Search::Whole,
             dual_ended: None,
             finished_once: false,
             empty_objective: f64::INFINITY,
@@ -216,9 +218,9 @@ impl Exact {
         self.testimony = None;
     }
 
-    /// The finish will search from `model`.
-    pub(super) fn search_from(&mut self, model: Weights, search: Search) {
-        self.known = Some((model, search));
+    /// The finish will search from `model`, if there is one, and go this far.
+    pub(super) fn search_from(&mut self, model: Option<Weights>, search: Search) {
+        (self.known, self.search) = (model, search);
     }
 
     /// The model that `shard` should have by now.
@@ -250,7 +252,7 @@ impl Exact {
             && self.testified <= most
             && self.rhythm.fits(&fresh.rhythm)
             && is_model(&self.suggested, job.cols)
-            && self.known.as_ref().is_none_or(|known| is_model(&known.0, job.cols))
+            && self.known.as_ref().is_none_or(|known| is_model(known, job.cols))
             && self.dual.resume(fresh.dual)
     }
 
@@ -399,11 +401,12 @@ impl Exact {
         if self.score > self.empty_objective {
             model.values.fill(0.0);
         }
-        let (finish, directive) = match self.known.take() {
-            Some((known, Search::Near)) => Finish::near(known, model, tally),
-            known => {
+        let known = self.known.take();
+        let (finish, directive) = match self.search {
+            Search::Near => Finish::near(known, model, tally),
+            Search::Whole => {
                 let wide = top_k(self.dual.held().u(), most, tally.job().kept);
-                Finish::new(known.map(|known| known.0), model, wide, tally)
+                Finish::new(known, model, wide, tally)
             }
         };
         self.phase = Phase::Finishing(Box::new(finish));

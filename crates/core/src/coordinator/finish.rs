@@ -120,10 +120,18 @@ impl Finish {
         Self::from_starts(starts, true, tally)
     }
 
-    /// Begins with `known`, the model of a problem nearby, whose search has seen what kicks can do; that of the dual
-    /// phase comes second.
-    pub(super) fn near(known: Weights, model: Weights, tally: &Tally) -> (Self, Directive) {
-        Self::from_starts(VecDeque::from([known, model]), false, tally)
+    /// Begins with `known`, the model of a problem nearby, if there is one; that of the dual phase comes next. No kicks, and
+    /// no long way down from many features: they find little beside what the problem nearby has found.
+    pub(super) fn near(
+        known: Option<Weights>,
+        mut model: Weights,
+        tally: &Tally,
+    ) -> (Self, Directive) {
+        if known.is_some() {
+            let Job { k, kept, .. } = *tally.job();
+            model.keep_largest(k.saturating_add(k / 4), kept);
+        }
+        Self::from_starts(known.into_iter().chain([model]).collect(), false, tally)
     }
 
     fn from_starts(

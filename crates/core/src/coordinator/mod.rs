@@ -139,7 +139,7 @@ pub enum CoordinatorError {
 pub enum Search {
     /// All starts and kicks.
     Whole,
-    /// Only around a model that is known.
+    /// Only around what is known: a model of before, and that of the dual phase.
     Near,
 }
 
@@ -228,11 +228,11 @@ impl Coordinator {
     }
 
     /// Goes on from an earlier run: `parts` are what the shards hold of `u` already, if they do, and the search of the
-    /// finish begins with `model`. To be called before anything else.
-    pub fn begin_from(&mut self, parts: &[Sparse<f32>], model: &Weights, search: Search) {
+    /// finish begins with `model`, if there is one. To be called before anything else.
+    pub fn begin_from(&mut self, parts: &[Sparse<f32>], model: Option<Weights>, search: Search) {
         if let Running::Exact(exact) = &mut self.method {
             parts.iter().enumerate().for_each(|(shard, part)| exact.restate(shard, part));
-            exact.search_from(model.clone(), search);
+            exact.search_from(model, search);
         }
     }
 

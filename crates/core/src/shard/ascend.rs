@@ -7,7 +7,7 @@
 //! the coordinator says how much of that is needed.
 
 use crate::{
-    data::CsrMatrix,
+    data::{CsrMatrix, Row},
     loss::{Loss, with_loss},
     rng,
     round::{ModelDelta, Sparse, narrowed},
@@ -127,6 +127,27 @@ impl Shard {
     }
 }
 
+/// `x'w` and `sum_j theta_j x_j^2`, each in two sums side by side.
+#[inline]
+fn score_and_length(row: Row<'_>, cells: &[Cell]) -> (f64, f64) {
+    let (indices, last) = row.indices.as_chunks::<2>();
+    let (values, rest) = row.values.as_chunks::<2>();
+    let (mut z, mut norm) = ([0.0; 2], [0.0; 2]);
+    for (j, v) in indices.iter().zip(values) {
+        for lane in 0..2 {
+            let (cell, v) = (cells[j[lane] as usize], f64::from(v[lane]));
+            z[lane] += v * cell.w;
+            norm[lane] += v * v * cell.theta;
+        }
+    }
+    for (&j, &v) in last.iter().zip(rest) {
+        let (cell, v) = (cells[j as usize], f64::from(v));
+        z[0] += v * cell.w;
+        norm[0] += v * v * cell.theta;
+    }
+    (z[0] + z[1], norm[0] + norm[1])
+}
+
 impl Pass<'_> {
     /// One coordinate step for every row in `order`.
     fn run<L: Loss>(&self, loss: L, order: &[u32], cells: &mut [Cell], beta: &mut [f64]) {
@@ -134,13 +155,9 @@ impl Pass<'_> {
             let i = i as usize;
             let row = self.x.row(i);
             let constant = if self.intercept { cells[0] } else { Cell::default() };
-            let (mut z, mut norm) = (constant.w, constant.theta);
             // S1: the score, and the curvature of D along this coordinate (M4).
-            for (&j, &v) in row.indices.iter().zip(row.values) {
-                let (cell, v) = (cells[j as usize], f64::from(v));
-                z += v * cell.w;
-                norm += v * v * cell.theta;
-            }
+            let (score, length) = score_and_length(row, cells);
+            let (z, norm) = (constant.w + score, constant.theta + length);
             let c = self.weights.map_or(1.0, |c| c[i]);
             let curvature = self.step * norm * c;
             if !(z.is_finite() && curvature.is_finite()) {

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::{
     design::row_blocks,
     loss::{Loss, with_smoothed},
-    round::{Probe, Reply, Slope, Sparse, shortened},
+    round::{Probe, Reply, Slope, Sparse, Weights, shortened},
     threshold::TopK,
 };
 
@@ -38,13 +38,8 @@ impl Shard {
     /// Losses and the gradient on the support of `probe`.
     pub(super) fn slope(&mut self, probe: &Probe) -> Slope {
         let support = &probe.model.indices;
-        if !self.view.covers(support) || self.view.len() > 2 * support.len() + 64 {
-            self.view.restrict(&self.design, &self.facts.counts, support);
-        }
-        let mut w = vec![0.0; self.view.len()];
-        for (j, v) in probe.model.iter() {
-            w[self.view.position(j as u32)] = v;
-        }
+        self.look_at(support);
+        let w = self.view_weights(&probe.model);
         let parts: Vec<Partial> = row_blocks(self.design.rows(), blocks(self.design.rows()))
             .into_par_iter()
             .map(|rows| self.block_slope(probe, &w, rows))
@@ -123,44 +118,68 @@ impl Shard {
         Reply::Survey { gradient, curvature }
     }
 
-    fn survey_at(&self, probe: &Probe) -> Survey {
-        let w = probe.model.to_dense(self.job.cols);
+    fn survey_at(&mut self, probe: &Probe) -> Survey {
+        self.look_at(&probe.model.indices);
+        let scores = self.restricted_scores(&probe.model);
         let per_row = 1.0 / self.job.total_rows as f64;
         let slopes: Vec<(f64, f64)> = with_smoothed!(self.job.loss, probe.smoothing, l => {
-            (0..self.design.rows()).into_par_iter().with_min_len(256).map(|i| {
-                let (z, y, c) = (self.design.score(i, &w), self.y[i], self.weight(i) * per_row);
+            let of_row = |i: usize| {
+                let (z, y, c) = (scores[i], self.y[i], self.weight(i) * per_row);
                 (c * l.derivative(z, y), c * l.model_curvature(z, y))
-            }).collect()
+            };
+            (0..self.design.rows()).map(of_row).collect()
         });
-        let first: Vec<f64> = slopes.iter().map(|s| s.0).collect();
-        let second: Vec<f64> = slopes.iter().map(|s| s.1).collect();
-        let mut gradient = vec![0.0; self.job.cols];
-        let mut curvature = vec![0.0; self.job.cols];
-        self.design.scatter(&first, &mut gradient);
-        self.design.scatter_squares(&second, &mut curvature);
+        let mut both = vec![[0.0; 2]; self.job.cols];
+        self.design.scatter_both(&slopes, &mut both);
+        let (gradient, curvature) = both.into_iter().map(|[g, h]| (g, h)).unzip();
         let mut survey = Survey { gradient, curvature };
+        let w = probe.model.to_dense(self.job.cols);
         for _ in 0..SECANTS {
-            self.look_ahead(probe, &w, &mut survey);
+            self.look_ahead(probe, &w, &scores, &mut survey);
         }
         survey
     }
 
+    /// Makes the view that of the columns in `support`, without many others.
+    fn look_at(&mut self, support: &[u32]) {
+        if !self.view.covers(support) || self.view.len() > 2 * support.len() + 64 {
+            self.view.restrict(&self.design, &self.facts.counts, support);
+        }
+    }
+
+    /// The weights of `model`, whose columns the view has, by their place in it.
+    fn view_weights(&self, model: &Weights) -> Vec<f64> {
+        let mut w = vec![0.0; self.view.len()];
+        for (j, v) in model.iter() {
+            w[self.view.position(j as u32)] = v;
+        }
+        w
+    }
+
+    /// `x_i'w` for all rows and a `model` whose columns the view has.
+    fn restricted_scores(&self, model: &Weights) -> Vec<f64> {
+        let w = self.view_weights(model);
+        let constant = if self.job.intercept { w[0] } else { 0.0 };
+        let score = |i: usize| constant + self.view.row(&self.design, i).dot(&w);
+        (0..self.design.rows()).into_par_iter().with_min_len(256).map(score).collect()
+    }
+
     /// The curvature of each column over the step it would take, as the secant of its slope (M10): to 0 from
     /// inside the support, by its own Newton step from outside.
-    fn look_ahead(&self, probe: &Probe, w: &[f64], survey: &mut Survey) {
+    fn look_ahead(&self, probe: &Probe, w: &[f64], scores: &[f64], survey: &mut Survey) {
         let floor = self.job.lambda / self.job.shards as f64;
         let own = survey.gradient.iter().zip(&survey.curvature).map(|(g, h)| -g / (h + floor));
         let steps: Vec<f64> =
             own.zip(w).map(|(step, &w)| if w == 0.0 { step } else { -w }).collect();
-        let scores = self.design.scores(w);
         let per_row = 1.0 / self.job.total_rows as f64;
         let mut change = vec![0.0; self.job.cols];
         with_smoothed!(self.job.loss, probe.smoothing, l => {
-            let slope = |i: usize, z: f64| l.derivative(z, self.y[i]);
-            let change_of = |i: usize, step: f64| {
-                self.weight(i) * per_row * (slope(i, scores[i] + step) - slope(i, scores[i]))
+            let changes = |i: usize| {
+                let (z, y, c) = (scores[i], self.y[i], self.weight(i) * per_row);
+                let before = l.derivative(z, y);
+                move |step: f64| c * (l.derivative(z + step, y) - before)
             };
-            self.design.scatter_changes(&steps, change_of, &mut change);
+            self.design.scatter_changes(&steps, changes, &mut change);
         });
         for (((h, change), step), &w) in survey.curvature.iter_mut().zip(change).zip(steps).zip(w) {
             let secant = change / step;
