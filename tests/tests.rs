@@ -16,6 +16,7 @@ mod input;
 mod matrix;
 mod objects;
 mod onnx;
+mod papers;
 mod path;
 mod processes;
 mod promises;

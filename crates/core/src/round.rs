@@ -180,6 +180,8 @@ pub enum RoundKind {
     Nominate,
     /// Gradient and curvature of candidates.
     Survey,
+    /// An iteration of a baseline.
+    Iterate,
 }
 
 impl RoundKind {
@@ -195,6 +197,7 @@ impl RoundKind {
             Self::Gradient => "gradient",
             Self::Nominate => "nominate",
             Self::Survey => "survey",
+            Self::Iterate => "iterate",
         }
     }
 }

@@ -87,7 +87,7 @@ fn largest_norm_sq(
 
 /// `D(s alpha)` at the best `s`, lowered by the rounding allowance. `norm_sq` must be at least
 /// `||H_k(u)||^2 + u_0^2` (M8).
-pub(super) fn dual_bound(job: &Job, conjugate: &ConjugateSum, norm_sq: f64) -> f64 {
+pub(crate) fn dual_bound(job: &Job, conjugate: &ConjugateSum, norm_sq: f64) -> f64 {
     let rows = job.total_rows as f64;
     let quadratic = conjugate.quadratic / rows + job.lambda / 2.0 * norm_sq;
     let linear = conjugate.linear / rows;

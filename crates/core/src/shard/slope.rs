@@ -36,7 +36,7 @@ fn blocks(rows: usize) -> usize {
 
 impl Shard {
     /// Losses and the gradient on the support of `probe`.
-    pub(super) fn slope(&mut self, probe: &Probe) -> Slope {
+    pub(crate) fn slope(&mut self, probe: &Probe) -> Slope {
         let support = &probe.model.indices;
         if !self.view.covers(support) || self.view.len() > 2 * support.len() + 64 {
             self.view.restrict(&self.design, &self.facts.counts, support);
