@@ -12,7 +12,7 @@
 //! Line 8  until `||x' - x|| <= eta ||x'||`
 //! See "IHT dies hard: provable accelerated iterative hard thresholding" (Khanna and Kyrillidis, AISTATS 2018),
 //! Alg. 1. The adaptive tau minimises `f(x' + tau (x' - x))` over [0, 1], which for the squared loss is its
-//! reference [16]'s closed form.
+//! reference 16's closed form.
 
 use crate::coordinator::Stopped;
 

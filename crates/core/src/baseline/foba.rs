@@ -25,6 +25,8 @@ use super::{
 const WORTH: f64 = 0.5;
 /// Iterations for each of the k features, in which features may come and go.
 const PATIENCE: usize = 20;
+/// Features for which the rise is computed.
+const CANDIDATES: usize = 8;
 
 /// Support and fit.
 struct State {
@@ -122,6 +124,3 @@ fn cheapest(run: &mut Run<'_>, state: &State) -> Option<(u32, f64)> {
     }
     best
 }
-
-/// Features for which the rise is computed.
-const CANDIDATES: usize = 8;

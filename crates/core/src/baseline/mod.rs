@@ -2,9 +2,9 @@
 //!
 //! min_{||w||_0 <= k}  P(w) = (1/N) sum_i l(x_i'w, y_i) + (lambda/2) ||w||^2
 //!
-//! One algorithm a file. Each works in one process on one shard through a [`Run`], which knows P, its gradient
+//! One algorithm a file. Each works in one process on one shard through a `Run`, which knows P, its gradient
 //! and the refit on a support, and keeps the books. They need a loss with a slope everywhere, so not the
-//! hinge. None has a bound of its own but [`k_support`]; the intercept (column 0) is in every support and never
+//! hinge. None has a bound of its own but [`Baseline::KSupport`]; the intercept (column 0) is in every support and never
 //! counted.
 
 mod acc_iht;

@@ -1,4 +1,4 @@
-//! Data sets made up from a seed: [`text`]-like ones, and the [`dense`] ones of the papers.
+//! Data sets made up from a seed: text-like ones, and the dense ones of the papers.
 //!
 //! The same options give the same bytes on every machine: only integer arithmetic, the IEEE basic
 //! operations and `libm` (software, so not the platform's) touch a value, and random numbers are
