@@ -17,6 +17,7 @@ mod input;
 mod matrix;
 mod objects;
 mod onnx;
+mod papers;
 mod path;
 mod processes;
 mod promises;

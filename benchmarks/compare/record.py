@@ -43,7 +43,7 @@ def machine(peers: tuple[str, ...] | list[str]) -> dict[str, str]:
         "peers": ", ".join(f"{p} {version(p)}" for p in peers),
         "Python": platform.python_version(),
         "machine": f"{processor()}, {os.cpu_count()} cores, {memory_gib():.0f} GiB, {platform.system()}",
-        "threads": "ddiht uses all cores, LIBLINEAR one",
+        "threads": "ddiht uses all cores" + (", LIBLINEAR one" if "liblinear-official" in peers else ""),
     }
 
 

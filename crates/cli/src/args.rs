@@ -1,9 +1,11 @@
 //! What can be typed. Nothing is decided here: [`crate::plan`] turns it into a checked request.
 
+mod algorithm;
 mod cluster;
 mod data;
 mod model;
 mod shell;
+mod synth;
 
 use std::path::PathBuf;
 
@@ -14,10 +16,12 @@ use ddiht_core::{
 };
 
 pub(crate) use self::{
+    algorithm::{AlgorithmName, BaselineArgs},
     cluster::{AddressArgs, FaultArgs, ServerArgs, StatusArgs, WorkerArgs},
-    data::{ShardArgs, SynthCommand, SynthTextArgs},
+    data::ShardArgs,
     model::{EvalArgs, ExportArgs, FormatName, InspectArgs, PredictArgs, PreparedData},
     shell::{CompletionsArgs, ManArgs},
+    synth::{DenseOutput, SynthCommand, SynthTextArgs},
 };
 use crate::{list::List, path::PathArgs, plot::PlotArgs};
 
@@ -189,7 +193,7 @@ pub(crate) struct JobArgs {
     #[arg(long, value_name = "B", default_value_t = 1.0)]
     pub(crate) beta: f64,
 
-    /// Rows of a block of sdiht
+    /// Rows of a block of sdiht and svr-ght
     #[arg(long, value_name = "B", default_value_t = 3000)]
     pub(crate) batch_size: usize,
 
@@ -197,7 +201,10 @@ pub(crate) struct JobArgs {
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub(crate) local_steps: usize,
 
-    /// Step of diht and sdiht: safe, paper, or a number
+    #[command(flatten)]
+    pub(crate) baseline: BaselineArgs,
+
+    /// Step: safe, a number, or for diht and sdiht paper
     #[arg(long, value_name = "safe|paper|X", default_value = "safe")]
     pub(crate) step: String,
 
@@ -209,7 +216,7 @@ pub(crate) struct JobArgs {
     #[arg(long, value_name = "G", default_value_t = 1e-3, allow_negative_numbers = true)]
     pub(crate) gap: f64,
 
-    /// Most dual rounds
+    /// Most dual rounds; of other algorithms, most iterations
     #[arg(long, value_name = "R")]
     pub(crate) rounds: Option<u64>,
 
@@ -256,18 +263,6 @@ pub(crate) enum AggregateName {
     Min,
     /// A mean weighted by objective
     Weighted,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum AlgorithmName {
-    /// The best there is: exact
-    Auto,
-    /// Dual phase with certificate, then refit and exchange of features
-    Exact,
-    /// Dual iterative hard thresholding, all rows at once
-    Diht,
-    /// Stochastic dual iterative hard thresholding, by blocks of rows
-    Sdiht,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

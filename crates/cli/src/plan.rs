@@ -3,7 +3,8 @@
 use std::{path::Path, time::Duration};
 
 use ddiht_core::{
-    config::{Algorithm, Config, Ridge, Uplink, ValidConfig},
+    baseline::{BaselineSettings, Groups, GroupsError},
+    config::{Algorithm, Config, ConfigError, Ridge, Uplink, ValidConfig},
     coordinator::{Combine, Limits, Pace},
     data::{FeatureChoice, Scale},
     loss::{LossKind, UnknownLoss},
@@ -34,6 +35,10 @@ enum BadOption {
         "--scale needs all rows in one process: use `ddiht train` without --transport grpc, or scale the data beforehand"
     )]
     Scale,
+    #[error("cannot read the groups {path}: {source}")]
+    ReadGroups { path: String, source: std::io::Error },
+    #[error("the groups {path}: {source}")]
+    Groups { path: String, source: GroupsError },
     #[error("--threads must be at least 1")]
     Threads,
     #[error("cannot write {what} to {path}: there is no directory {directory}")]
@@ -79,6 +84,7 @@ fn config_of(
     k: usize,
     lambda: Option<f64>,
 ) -> Result<ValidConfig, Failure> {
+    let own = &args.baseline;
     let time = args.time.as_deref().map(|text| time("--time", text)).transpose()?;
     let config = Config {
         k,
@@ -107,6 +113,12 @@ fn config_of(
         batch_size: args.batch_size,
         local_steps: args.local_steps,
         step: step(&args.step).map_err(Failure::input)?,
+        baseline: BaselineSettings {
+            momentum: own.momentum.unwrap_or(BaselineSettings::default().momentum),
+            debias: own.debias,
+            radius: own.radius,
+            groups: own.groups.as_deref().map(groups).transpose()?,
+        },
         limits: Limits { gap: args.gap, rounds: args.rounds, time },
         seed: args.seed,
         intercept: !args.no_intercept,
@@ -129,11 +141,33 @@ fn algorithm(args: &JobArgs) -> Result<Algorithm, BadOption> {
         AlgorithmName::Auto if exact => Ok(Algorithm::Exact),
         AlgorithmName::Auto => Ok(Algorithm::Sdiht),
         AlgorithmName::Exact if exact => Ok(Algorithm::Exact),
-        AlgorithmName::Diht if args.aggregate != Some(AggregateName::Exact) => Ok(Algorithm::Diht),
-        AlgorithmName::Sdiht if args.aggregate != Some(AggregateName::Exact) => {
-            Ok(Algorithm::Sdiht)
+        AlgorithmName::Diht | AlgorithmName::Sdiht
+            if args.aggregate != Some(AggregateName::Exact) =>
+        {
+            Ok(args.algorithm.algorithm())
         }
+        AlgorithmName::Exact | AlgorithmName::Diht | AlgorithmName::Sdiht => {
+            Err(BadOption::Aggregate)
+        }
+        baseline if args.aggregate.is_none() => Ok(baseline.algorithm()),
         _ => Err(BadOption::Aggregate),
+    }
+}
+
+/// The groups of features in a file.
+fn groups(path: &Path) -> Result<Groups, Failure> {
+    let name = || path.display().to_string();
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| Failure::input(BadOption::ReadGroups { path: name(), source }))?;
+    Groups::parse(&text)
+        .map_err(|source| Failure::input(BadOption::Groups { path: name(), source }))
+}
+
+/// Refuses an algorithm that works on one shard in one process where there is a cluster.
+pub(crate) fn check_cluster(config: &ValidConfig) -> Result<(), Failure> {
+    match config.get().algorithm {
+        Algorithm::Baseline(baseline) => Err(ConfigError::BaselineAlone(baseline.name()).into()),
+        _ => Ok(()),
     }
 }
 

@@ -52,6 +52,9 @@ pub(crate) fn run(args: &TrainArgs, storage: &Arc<dyn Storage>) -> Result<(), Fa
     if args.init.is_some() && !(exact && args.transport == TransportName::Memory) {
         return Err(Failure::input(InitError::Elsewhere));
     }
+    if args.transport == TransportName::Grpc {
+        plan::check_cluster(&config)?;
+    }
     plan::use_threads(args.job.threads)?;
     let (label, names) = (args.job.label.as_deref(), args.job.names.as_deref());
     run.columns = Columns::of(&**storage, &args.data, label, names)?;

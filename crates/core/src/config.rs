@@ -11,10 +11,12 @@
 //! | `pace` | barrier | arrivals from 1 to the number of workers |
 //! | `limits.gap` | 1e-3 | 0 or more, 0 switches off `gap` and `stalled` |
 //! | `step` | safe | positive and finite; `paper` needs a smooth loss |
+//! | `baseline` | momentum 1/4, no debias, no groups | a smooth loss, one worker; a radius is positive, momentum in [0, 1) |
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    baseline::{Baseline, BaselineSettings, Momentum},
     coordinator::{Combine, Coordinator, Limits, Method, Pace},
     data::{ClassWeight, FeatureChoice, LabelRule, Normalize, Scale},
     loss::LossKind,
@@ -41,6 +43,20 @@ pub enum Algorithm {
     Diht,
     /// The same on random blocks of rows.
     Sdiht,
+    /// One of other people's.
+    Baseline(Baseline),
+}
+
+impl Algorithm {
+    /// The name, as it is typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Diht => "diht",
+            Self::Sdiht => "sdiht",
+            Self::Baseline(baseline) => baseline.name(),
+        }
+    }
 }
 
 /// How much of `u` a shard may send in a round.
@@ -79,8 +95,10 @@ pub struct Config {
     pub batch_size: usize,
     /// Blocks a shard visits in a round of sdiht.
     pub local_steps: usize,
-    /// Step of diht and sdiht.
+    /// Step of diht and sdiht, and of those baselines that take steps.
     pub step: StepRule,
+    /// What only baselines have.
+    pub baseline: BaselineSettings,
     /// When to stop.
     pub limits: Limits,
     /// Seed of every generator.
@@ -121,6 +139,7 @@ impl Config {
             batch_size: 3000,
             local_steps: 1,
             step: StepRule::Safe,
+            baseline: BaselineSettings::default(),
             limits: Limits { gap: 1e-3, rounds: None, time: None },
             seed: 0,
             intercept: true,
@@ -179,6 +198,7 @@ impl Config {
         if self.class_weight != ClassWeight::Equal && !self.loss.is_classification() {
             return Err(ConfigError::ClassWeightForRegression);
         }
+        self.check_baseline()?;
         Ok(ValidConfig(self))
     }
 
@@ -191,6 +211,40 @@ impl Config {
             return Err(ConfigError::TooManyKept { kept, k: self.k });
         }
         Ok(())
+    }
+
+    /// What baselines cannot do, and what only they can.
+    fn check_baseline(&self) -> Result<(), ConfigError> {
+        let own = &self.baseline;
+        let Algorithm::Baseline(baseline) = self.algorithm else {
+            let unused = *own == BaselineSettings::default();
+            return if unused { Ok(()) } else { Err(ConfigError::NoBaseline) };
+        };
+        if self.workers > 1 || self.pace != Pace::Barrier {
+            return Err(ConfigError::BaselineAlone(baseline.name()));
+        }
+        if !self.choice.keep().is_empty() {
+            return Err(ConfigError::BaselineKeep(baseline.name()));
+        }
+        if self.loss.has_kink() {
+            return Err(ConfigError::BaselineKink(baseline.name()));
+        }
+        if self.step == StepRule::Paper || self.step != StepRule::Safe && !baseline.has_step() {
+            return Err(ConfigError::BaselineStep(baseline.name()));
+        }
+        if let Momentum::Constant(share) = own.momentum
+            && !(0.0..1.0).contains(&share)
+        {
+            return Err(ConfigError::Momentum(share));
+        }
+        own.radius.map_or(Ok(()), |radius| positive("--radius", radius))?;
+        match &own.groups {
+            Some(_) if baseline != Baseline::AccIht => Err(ConfigError::Groups(baseline.name())),
+            Some(groups) if groups.smallest() > self.k => {
+                Err(ConfigError::LargeGroups { smallest: groups.smallest(), k: self.k })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check_pace(&self) -> Result<(), ConfigError> {
@@ -316,7 +370,8 @@ impl ValidConfig {
     /// How the coordinator combines answers.
     pub fn method(&self) -> Method {
         match self.0.algorithm {
-            Algorithm::Exact => Method::Exact,
+            // Baselines never come to a coordinator: [`crate::baseline`] runs them.
+            Algorithm::Exact | Algorithm::Baseline(_) => Method::Exact,
             Algorithm::Diht | Algorithm::Sdiht => {
                 Method::Average { combine: self.0.combine, beta: self.0.beta }
             }
@@ -388,6 +443,44 @@ pub enum ConfigError {
          for {0}): use --step safe, or --loss smoothed-hinge"
     )]
     PaperStep(LossKind),
+    /// Settings of baselines for another algorithm.
+    #[error(
+        "--momentum, --debias, --radius and --groups are settings of the baselines, such as --algorithm acc-iht"
+    )]
+    NoBaseline,
+    /// A baseline that should have run on several shards.
+    #[error(
+        "--algorithm {0} works on all rows in one process: it goes with --workers 1 and --transport memory alone"
+    )]
+    BaselineAlone(&'static str),
+    /// A baseline with features to keep.
+    #[error("--algorithm {0} cannot keep features: --keep goes with exact, diht and sdiht")]
+    BaselineKeep(&'static str),
+    /// A baseline with the hinge loss.
+    #[error(
+        "--algorithm {0} needs a loss with a slope everywhere, which the hinge has not: use --loss smoothed-hinge"
+    )]
+    BaselineKink(&'static str),
+    /// A step for a baseline that has none.
+    #[error(
+        "--step: {0} finds its own; iht, htp, grahtp, fgrahtp, svr-ght and acc-iht take a number, diht and sdiht \
+         also `paper`"
+    )]
+    BaselineStep(&'static str),
+    /// Momentum that leads away.
+    #[error("--momentum must be at least 0 and less than 1, or `adaptive`, not {0}")]
+    Momentum(f64),
+    /// Groups for an algorithm that knows none.
+    #[error("--groups goes with --algorithm acc-iht, not with {0}")]
+    Groups(&'static str),
+    /// No group fits the budget.
+    #[error("-k {k} is less than the {smallest} features of the smallest group of --groups")]
+    LargeGroups {
+        /// Features of the smallest group.
+        smallest: usize,
+        /// The budget.
+        k: usize,
+    },
     /// `--positive` with a regression loss.
     #[error("--positive makes a classification task, but --loss squared is regression")]
     PositiveForRegression,

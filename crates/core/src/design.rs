@@ -79,6 +79,22 @@ impl Design {
         });
     }
 
+    /// `out += sum_i coefficient_i x_i^2`, squares entry by entry.
+    pub fn scatter_squares(&self, coefficients: &[f64], out: &mut [f64]) {
+        self.accumulate(out.as_chunks_mut().0, |i, sums: &mut [[f64; 1]]| {
+            let a = coefficients[i];
+            if a != 0.0 {
+                if self.intercept {
+                    sums[0][0] += a;
+                }
+                let row = self.x.row(i);
+                for (&j, &v) in row.indices.iter().zip(row.values) {
+                    sums[j as usize][0] += a * f64::from(v) * f64::from(v);
+                }
+            }
+        });
+    }
+
     /// `out_j += [sum_i a_i x_ij, sum_i b_i x_ij^2]` for coefficients `(a_i, b_i)`, by one pass.
     pub fn scatter_both(&self, coefficients: &[(f64, f64)], out: &mut [[f64; 2]]) {
         self.accumulate(out, |i, sums| {

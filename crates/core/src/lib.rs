@@ -4,6 +4,7 @@
 //! - [`data`]: LIBSVM text and binary shards into one matrix type; labels
 //! - [`loss`], [`threshold`], [`design`]: the mathematics of one row, of `H_k`, and of sums over rows
 //! - [`round`]: what a coordinator asks of shards and what they answer
+//! - [`baseline`]: other people's algorithms for the same problem, in one process
 //! - [`shard`], [`solver`]: the shards' side; [`coordinator`]: the other side, a state machine without I/O
 //! - [`enrol`]: what a run must know of its data before the first round
 //! - [`switchboard`]: the coordinator for workers whose messages may be lost or repeated
@@ -14,6 +15,7 @@
 //!
 //! Derivations are numbered M1, M2, ... in `docs/math.md`, and comments refer to them by number.
 
+pub mod baseline;
 pub mod checkpoint;
 pub mod config;
 pub mod coordinator;

@@ -199,6 +199,8 @@ pub enum RoundKind {
     Nominate,
     /// Gradient and curvature of candidates.
     Survey,
+    /// An iteration of a baseline.
+    Iterate,
 }
 
 impl RoundKind {
@@ -214,6 +216,7 @@ impl RoundKind {
             Self::Gradient => "gradient",
             Self::Nominate => "nominate",
             Self::Survey => "survey",
+            Self::Iterate => "iterate",
         }
     }
 }

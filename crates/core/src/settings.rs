@@ -6,6 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
+    baseline::{Baseline, Momentum},
     config::{Algorithm, Config, Uplink, ValidConfig},
     coordinator::{Combine, Pace},
     data::{ClassWeight, Scale},
@@ -74,14 +75,11 @@ impl ValidConfig {
 
 /// The algorithm, with those settings that it uses.
 fn add_method(config: &Config, mut add: impl FnMut(&str, Value)) {
-    let algorithm = match config.algorithm {
-        Algorithm::Exact => "exact",
-        Algorithm::Diht => "diht",
-        Algorithm::Sdiht => "sdiht",
-    };
-    add("algorithm", json!(algorithm));
-    if config.algorithm == Algorithm::Exact {
-        return;
+    add("algorithm", json!(config.algorithm.name()));
+    match config.algorithm {
+        Algorithm::Exact => return,
+        Algorithm::Baseline(baseline) => return add_baseline(baseline, config, add),
+        Algorithm::Diht | Algorithm::Sdiht => {}
     }
     let aggregate = match config.combine {
         Combine::Mean => "average",
@@ -97,12 +95,37 @@ fn add_method(config: &Config, mut add: impl FnMut(&str, Value)) {
     if config.algorithm == Algorithm::Sdiht {
         add("batch-size", json!(config.batch_size));
     }
-    let step = match config.step {
+    add("step", step(config.step));
+}
+
+/// Those settings that a baseline uses. Groups are a file, and files are not settings.
+fn add_baseline(baseline: Baseline, config: &Config, mut add: impl FnMut(&str, Value)) {
+    let own = &config.baseline;
+    if baseline.has_step() {
+        add("step", step(config.step));
+    }
+    if baseline == Baseline::SvrGht {
+        add("batch-size", json!(config.batch_size));
+    }
+    if baseline == Baseline::AccIht {
+        add(
+            "momentum",
+            match own.momentum {
+                Momentum::Constant(share) => number(share),
+                Momentum::Adaptive => json!("adaptive"),
+            },
+        );
+    }
+    add("debias", json!(own.debias));
+    add("radius", json!(own.radius));
+}
+
+fn step(rule: StepRule) -> Value {
+    match rule {
         StepRule::Safe => json!("safe"),
         StepRule::Paper => json!("paper"),
         StepRule::Fixed(step) => number(step),
-    };
-    add("step", step);
+    }
 }
 
 fn uplink(uplink: Uplink) -> &'static str {

@@ -1,7 +1,8 @@
 //! A training run in one process: rows in, model and evidence out.
 
 use crate::{
-    config::ValidConfig,
+    baseline,
+    config::{Algorithm, ValidConfig},
     coordinator::{CoordinatorError, Search, Stopped, Tally},
     data::{DataError, LabelMap, RawData},
     enrol::{Launch, Preparation},
@@ -200,6 +201,14 @@ impl Series {
     ) -> Result<Trained, TrainError> {
         let Job { total_rows, cols, entries, .. } = self.launch.job;
         let job = config.job(total_rows, cols, entries);
+        if let (Algorithm::Baseline(baseline), [shard]) =
+            (config.get().algorithm, &mut self.shards[..])
+        {
+            shard.retask(job);
+            self.launch.job = job;
+            let (tally, stopped) = baseline::run(baseline, config, shard, host);
+            return self.conclude(config, tally, stopped);
+        }
         let mut coordinator = config.coordinator(job);
         // In a first run nothing is held yet, and the job is most often the one the shards were made for.
         let mut parts = Vec::new();
@@ -209,16 +218,25 @@ impl Series {
         }
         coordinator.begin_from(&parts, self.last.take(), search);
         let stopped = local::run(&mut coordinator, &mut self.shards, host)?;
+        self.conclude(config, coordinator.into_tally(), stopped)
+    }
+
+    fn conclude(
+        &mut self,
+        config: &ValidConfig,
+        tally: Tally,
+        stopped: Stopped,
+    ) -> Result<Trained, TrainError> {
         let mut trained = Trained::conclude(
             config,
             &self.launch,
             self.manner.divisors.as_deref(),
-            coordinator.into_tally(),
+            tally,
             stopped,
         )?;
-        let model = trained.weights.clone();
+        let (job, model) = (&self.launch.job, trained.weights.clone());
         // All rows are at hand: the area under the curve need not be that of rounded scores.
-        trained.quality = answers(&job, &self.shards, &model).quality(job.loss).ok();
+        trained.quality = answers(job, &self.shards, &model).quality(job.loss).ok();
         self.last = Some(model);
         Ok(trained)
     }

@@ -49,6 +49,7 @@ pub(crate) fn run(args: &ServerArgs, storage: &Arc<dyn Storage>) -> Result<(), F
     let mut run = Run::begin(&args.job, storage)?;
     let request = plan::config(&args.job, args.workers)?;
     plan::check_unscaled(&args.job)?;
+    plan::check_cluster(&request)?;
     plan::use_threads(args.job.threads)?;
     let (label, names) = (args.job.label.as_deref(), args.job.names.as_deref());
     run.columns = Columns::of_remote(&**storage, &args.data, label, names)?;

@@ -13,7 +13,7 @@ use wincode::{SchemaRead, SchemaWrite};
 
 use crate::{
     round::{Directive, Job, LocalModel, Reply, RoundKind, Sparse, Weights},
-    threshold::top_k,
+    threshold::top_k_keeping,
 };
 
 use super::{
@@ -323,7 +323,7 @@ fn weighted_mean(job: &Job, models: &[Weights], weights: &[f64], beta: f64) -> W
         let share = beta * weight / total;
         indices.iter().zip(values).for_each(|(&j, w)| mean[j as usize] += share * w);
     }
-    let mut indices = top_k(&mean, job.k, job.kept);
+    let mut indices = top_k_keeping(&mean, job.k, job.kept);
     if job.intercept {
         indices.insert(0, 0);
     }

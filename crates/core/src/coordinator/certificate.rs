@@ -2,7 +2,7 @@
 
 use crate::{
     round::{ConjugateSum, Evidence, Job, Weights},
-    threshold::{sum_of_largest, top_k},
+    threshold::{sum_of_largest, top_k_keeping},
 };
 
 use super::held::Held;
@@ -12,7 +12,7 @@ const OWN_ROUNDING: f64 = 1e-12;
 
 /// The columns on which the shards are asked for exact `u`: the 2k largest of what is held.
 pub(super) fn support_to_certify(u: &[f64], job: &Job) -> Vec<u32> {
-    let mut support = top_k(u, job.k.saturating_mul(2), job.kept);
+    let mut support = top_k_keeping(u, job.k.saturating_mul(2), job.kept);
     if job.intercept {
         support.insert(0, 0);
     }
@@ -90,7 +90,7 @@ fn largest_norm_sq(
 
 /// `D(s alpha)` at the best `s`, lowered by the rounding allowance. `norm_sq` must be at least
 /// `||H_k(u)||^2 + u_0^2` (M8).
-pub(super) fn dual_bound(job: &Job, conjugate: &ConjugateSum, norm_sq: f64) -> f64 {
+pub(crate) fn dual_bound(job: &Job, conjugate: &ConjugateSum, norm_sq: f64) -> f64 {
     let rows = job.total_rows as f64;
     let quadratic = conjugate.quadratic / rows + job.lambda / 2.0 * norm_sq;
     let linear = conjugate.linear / rows;
@@ -116,7 +116,7 @@ fn keep_k(job: &Job, support: &[u32], u: &[f64]) -> Weights {
     let features = usize::from(support.first() == Some(&0));
     let mut padded = vec![0.0];
     padded.extend_from_slice(&u[features..]);
-    let kept = top_k(&padded, job.k, job.kept);
+    let kept = top_k_keeping(&padded, job.k, job.kept);
     let mut model = Weights::default();
     if features == 1 {
         model.indices.push(0);

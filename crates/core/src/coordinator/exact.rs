@@ -5,7 +5,7 @@ use wincode::{SchemaRead, SchemaWrite};
 
 use crate::{
     round::{Attested, Directive, Evidence, ModelDelta, Probe, Reply, Sparse, Weights},
-    threshold::top_k,
+    threshold::top_k_keeping,
 };
 
 use super::{
@@ -405,7 +405,7 @@ impl Exact {
         let (finish, directive) = match self.search {
             Search::Near => Finish::near(known, model, tally),
             Search::Whole => {
-                let wide = top_k(self.dual.held().u(), most, tally.job().kept);
+                let wide = top_k_keeping(self.dual.held().u(), most, tally.job().kept);
                 Finish::new(known, model, wide, tally)
             }
         };

@@ -12,9 +12,9 @@ use super::{
 
 /// A model with its (smoothed) objective. The support may be larger than k on the way.
 #[derive(Debug, Clone, Default, SchemaRead, SchemaWrite)]
-pub(super) struct Fit {
-    pub(super) model: Weights,
-    pub(super) objective: f64,
+pub(crate) struct Fit {
+    pub(crate) model: Weights,
+    pub(crate) objective: f64,
 }
 
 impl Fit {
@@ -26,20 +26,20 @@ impl Fit {
 
 /// How far a refit goes.
 #[derive(Debug, Clone, Copy, SchemaRead, SchemaWrite)]
-pub(super) struct Effort {
+pub(crate) struct Effort {
     /// Width over which a corner is rounded; the true loss without.
-    pub(super) width: Option<f64>,
+    pub(crate) width: Option<f64>,
     /// See [`Target::predicted`].
-    pub(super) predicted: f64,
+    pub(crate) predicted: f64,
     /// See [`Target::proven`].
-    pub(super) proven: f64,
+    pub(crate) proven: f64,
     /// Most evaluations.
-    pub(super) evaluations: usize,
+    pub(crate) evaluations: usize,
 }
 
 /// A refit under way: min over w on a support of (1/N) sum l + (lambda/2)||w||^2.
 #[derive(Debug, Clone, SchemaRead, SchemaWrite)]
-pub(super) struct Refit {
+pub(crate) struct Refit {
     support: Vec<u32>,
     smoothing: Option<f64>,
     solver: Lbfgs,
@@ -65,7 +65,7 @@ impl Refit {
 
     /// Starts at `start`; `curvature` is the diagonal of the loss's Hessian on its support. It is given up
     /// early when it will not come below `rival`.
-    pub(super) fn new(
+    pub(crate) fn new(
         job: &Job,
         start: Weights,
         curvature: &[f64],
@@ -88,13 +88,13 @@ impl Refit {
     }
 
     /// The question to the shards.
-    pub(super) fn ask(&self) -> Directive {
+    pub(crate) fn ask(&self) -> Directive {
         let model = Weights { indices: self.support.clone(), values: self.solver.point().to_vec() };
         Directive::Gradient(Probe { model, smoothing: self.smoothing })
     }
 
     /// Takes the answers; the fit when it is done.
-    pub(super) fn tell(&mut self, slopes: &[Slope], tally: &mut Tally) -> Option<Fit> {
+    pub(crate) fn tell(&mut self, slopes: &[Slope], tally: &mut Tally) -> Option<Fit> {
         let point = Weights { indices: self.support.clone(), values: self.solver.point().to_vec() };
         tally.offer(&point, slopes.iter().map(|s| s.loss).sum());
         let objective = tally.objective_of(&point, slopes.iter().map(|s| s.smoothed).sum());
@@ -118,7 +118,8 @@ impl Refit {
         self.evaluations >= PATIENCE && missing > HOPELESS * self.solver.predicted()
     }
 
-    fn best(&self) -> Fit {
+    /// The best point so far.
+    pub(crate) fn best(&self) -> Fit {
         let (values, objective) = self.solver.best();
         Fit { model: Weights { indices: self.support.clone(), values: values.to_vec() }, objective }
     }

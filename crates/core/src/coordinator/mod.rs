@@ -6,12 +6,12 @@
 //! round) names an answer: a repeated one is ignored.
 
 mod averaging;
-mod certificate;
+pub(crate) mod certificate;
 mod dual;
 mod exact;
 mod exchange;
 mod finish;
-mod fit;
+pub(crate) mod fit;
 mod held;
 pub mod lbfgs;
 mod mirror;

@@ -36,7 +36,7 @@ fn blocks(rows: usize) -> usize {
 
 impl Shard {
     /// Losses and the gradient on the support of `probe`.
-    pub(super) fn slope(&mut self, probe: &Probe) -> Slope {
+    pub(crate) fn slope(&mut self, probe: &Probe) -> Slope {
         let support = &probe.model.indices;
         self.look_at(support);
         let w = self.view_weights(&probe.model);

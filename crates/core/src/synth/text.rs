@@ -1,19 +1,14 @@
-//! Data sets made up from a seed.
-//!
-//! `text` looks like tf-idf of documents: words follow Zipf's law, a row holds the words of one
-//! document weighted by `(1 + ln tf) * idf` and scaled to length 1, and its label is the sign of a
-//! sparse linear model, some labels flipped.
-//!
-//! The same options give the same bytes on every machine: only integer arithmetic, the IEEE basic
-//! operations and `libm` (software, so not the platform's) touch a value, and random numbers are
-//! made from raw generator words so that no library's sampling code is part of the format.
+//! Text-like data: words follow Zipf's law, a row holds the words of one document weighted by
+//! `(1 + ln tf) * idf` and scaled to length 1, and its label is the sign of a sparse linear model, some
+//! labels flipped.
 
 use std::fmt::Write as _;
 use std::io;
 
-use rand::{Rng, SeedableRng};
+use rand::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use thiserror::Error;
+
+use super::{SynthError, below, shuffle, uniform};
 
 /// Rows looked at to place the threshold between the classes.
 const PILOT_ROWS: usize = 2_000;
@@ -62,36 +57,6 @@ impl Default for TextOptions {
             shuffle: true,
         }
     }
-}
-
-/// Why no data were made.
-#[derive(Debug, Error)]
-pub enum SynthError {
-    /// Feature numbers must fit the readers' index type.
-    #[error("the number of features must be between 1 and 2147483648, not {0}")]
-    Features(usize),
-    /// A row has at least one word and at most all of them.
-    #[error("the non-zeros of a row must be more than 0 and at most {features}, not {nonzeros}")]
-    Nonzeros {
-        /// What was asked for.
-        nonzeros: f64,
-        /// The number of features.
-        features: usize,
-    },
-    /// The labels need at least one weight and there is one a feature.
-    #[error("the informative features must be between 1 and {features}, not {informative}")]
-    Informative {
-        /// What was asked for.
-        informative: usize,
-        /// The number of features.
-        features: usize,
-    },
-    /// More than half would be another task.
-    #[error("the share of flipped labels must be between 0 and 0.5, not {0}")]
-    Noise(f64),
-    /// The rows could not be written.
-    #[error("cannot write the rows: {0}")]
-    Write(#[from] io::Error),
 }
 
 /// What was written.
@@ -334,22 +299,6 @@ fn true_weights(
     weights
 }
 
-fn shuffle(items: &mut [u32], random: &mut Xoshiro256PlusPlus) {
-    for last in (1..items.len()).rev() {
-        items.swap(last, below(last + 1, random));
-    }
-}
-
-/// A number below `n`; the bias of at most n/2^64 does not show.
-fn below(n: usize, random: &mut Xoshiro256PlusPlus) -> usize {
-    ((u128::from(random.next_u64()) * n as u128) >> 64) as usize
-}
-
-/// A number in [0, 1) with 53 random bits.
-fn uniform(random: &mut Xoshiro256PlusPlus) -> f64 {
-    (random.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
-}
-
 fn check(options: &TextOptions) -> Result<(), SynthError> {
     let TextOptions { features, nonzeros, informative, noise, .. } = *options;
     if features == 0 || features > 1 << 31 {
@@ -368,5 +317,5 @@ fn check(options: &TextOptions) -> Result<(), SynthError> {
 }
 
 #[cfg(test)]
-#[path = "synth_tests.rs"]
+#[path = "text_tests.rs"]
 mod tests;
