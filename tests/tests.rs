@@ -5,6 +5,7 @@
 mod bucket;
 mod certificates;
 mod chaos;
+mod classes;
 mod cli;
 mod cluster;
 mod encryption;

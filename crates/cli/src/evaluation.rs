@@ -1,12 +1,16 @@
 //! `ddiht eval`.
 
+mod classes;
+
 use std::fmt::Display;
 
 use ddiht_core::{
+    classes::AnyModel,
     data::LabelMap,
     evaluate::{Answers, Quality},
     loss::{LossKind, probability},
     metrics::{Classification, Confusion, log_loss},
+    model::Model,
     storage::Storage,
 };
 use serde::Serialize;
@@ -32,29 +36,58 @@ struct Report {
 pub(crate) fn run(args: &EvalArgs, storage: &dyn Storage) -> Result<(), Failure> {
     output::start_log(false);
     let (model, loss) = input::load_model(storage, &args.model)?;
-    let rows = input::prepared(storage, &model, &args.data, Labels::Needed)?;
-    let weights = model.columns();
-    let answers = Answers::of(loss, &weights, rows);
-    let log_loss = if loss == LossKind::Logistic {
-        let chances: Vec<f64> = answers.scores.iter().map(|&z| probability(z)).collect();
-        Some(log_loss(&chances, &answers.targets)?)
-    } else {
-        None
-    };
-    let report = Report {
-        objective: answers.objective(&weights, model.lambda),
-        rows: answers.targets.len(),
-        quality: answers.quality(loss)?,
-        log_loss,
-    };
-    if !args.json {
-        let matrix = model.label_map().zip(report.quality.confusion());
-        let matrix = matrix.map_or_else(String::new, |(labels, counts)| confusion(labels, counts));
-        return output::print(&(text(&report) + &matrix));
+    input::check(&model, &args.data)?;
+    match &model {
+        AnyModel::Several(model) => {
+            let report = classes::Report::of(args, storage, model, loss)?;
+            print(args, &report, || report.text())
+        }
+        AnyModel::One(model) => {
+            let report = Report::of(args, storage, model, loss)?;
+            let matrix = model.label_map().zip(report.quality.confusion());
+            let matrix = matrix.map(|(labels, counts)| confusion(labels, counts));
+            print(args, &report, || text(&report) + &matrix.unwrap_or_default())
+        }
     }
-    let mut text = serde_json::to_string(&report).map_err(Failure::run)?;
+}
+
+fn print(
+    args: &EvalArgs,
+    report: &impl Serialize,
+    text: impl FnOnce() -> String,
+) -> Result<(), Failure> {
+    if !args.json {
+        return output::print(&text());
+    }
+    let mut text = serde_json::to_string(report).map_err(Failure::run)?;
     text.push('\n');
     output::print(&text)
+}
+
+impl Report {
+    fn of(
+        args: &EvalArgs,
+        storage: &dyn Storage,
+        model: &Model,
+        loss: LossKind,
+    ) -> Result<Self, Failure> {
+        let label = args.data.label.as_deref();
+        let rows = input::read_for(storage, model, &args.data.data, Labels::Needed, label)?;
+        let weights = model.columns();
+        let answers = Answers::of(loss, &weights, rows);
+        let log_loss = if loss == LossKind::Logistic {
+            let chances: Vec<f64> = answers.scores.iter().map(|&z| probability(z)).collect();
+            Some(log_loss(&chances, &answers.targets)?)
+        } else {
+            None
+        };
+        Ok(Self {
+            objective: answers.objective(&weights, model.lambda),
+            rows: answers.targets.len(),
+            quality: answers.quality(loss)?,
+            log_loss,
+        })
+    }
 }
 
 fn text(report: &Report) -> String {

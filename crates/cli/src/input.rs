@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use ddiht_core::{
-    data::{self, LabelColumn, Normalize, ReadOptions, apply_labels},
+    classes::{AnyModel, Classes},
+    data::{self, CsrMatrix, LabelColumn, Normalize, RawData, ReadOptions, apply_labels},
     loss::LossKind,
     model::Model,
     shard::Rows,
     storage::Storage,
+    verdict::class_numbers,
 };
 
 use crate::{args::PreparedData, columns, failure::Failure};
@@ -23,6 +25,8 @@ enum Mismatch {
         "the model's positive class is {model}, which is applied by itself; `{asked}` was asked for"
     )]
     Positive { model: String, asked: String },
+    #[error("the model has {classes} classes, and `{asked}` would make two of them")]
+    Classes { classes: usize, asked: String },
 }
 
 /// What to do with the labels of the data.
@@ -37,28 +41,34 @@ pub(crate) enum Labels {
 }
 
 /// A model file and its loss.
-pub(crate) fn load_model(storage: &dyn Storage, path: &Path) -> Result<(Model, LossKind), Failure> {
-    let model = Model::load(storage, path)?;
+pub(crate) fn load_model(
+    storage: &dyn Storage,
+    path: &Path,
+) -> Result<(AnyModel, LossKind), Failure> {
+    let model = AnyModel::load(storage, path)?;
     let loss = model.loss().map_err(Failure::input)?;
     Ok((model, loss))
 }
 
-/// Reads `data` for `model`, and checks what the call says about its preparation.
-pub(crate) fn prepared(
-    storage: &dyn Storage,
-    model: &Model,
-    data: &PreparedData,
-    labels: Labels,
-) -> Result<Rows, Failure> {
-    if let Some(asked) = data.normalize.filter(|&n| n != model.normalize) {
-        return Err(Failure::input(Mismatch::Normalize { model: model.normalize, asked }));
+/// Refuses a call that says something else about the preparation of `data` than `model` does.
+pub(crate) fn check(model: &AnyModel, data: &PreparedData) -> Result<(), Failure> {
+    let own = model.first();
+    if let Some(asked) = data.normalize.filter(|&n| n != own.normalize) {
+        return Err(Failure::input(Mismatch::Normalize { model: own.normalize, asked }));
     }
-    if let Some(asked) = data.positive.as_ref().filter(|&p| Some(p) != model.positive.as_ref()) {
-        let own = model.positive.as_ref();
-        let model = own.map_or_else(|| "its label".to_owned(), |rule| format!("`{rule}`"));
-        return Err(Failure::input(Mismatch::Positive { model, asked: asked.to_string() }));
+    let Some(asked) = &data.positive else { return Ok(()) };
+    match model {
+        AnyModel::Several(classes) => {
+            let (classes, asked) = (classes.labels().len(), asked.to_string());
+            Err(Failure::input(Mismatch::Classes { classes, asked }))
+        }
+        AnyModel::One(model) if model.positive.as_ref() != Some(asked) => {
+            let own = model.positive.as_ref();
+            let model = own.map_or_else(|| "its label".to_owned(), |rule| format!("`{rule}`"));
+            Err(Failure::input(Mismatch::Positive { model, asked: asked.to_string() }))
+        }
+        AnyModel::One(_) => Ok(()),
     }
-    read_for(storage, model, &data.data, labels, data.label.as_deref())
 }
 
 /// Where the labels of a table are: where the call says, or else where they were in training.
@@ -73,7 +83,34 @@ fn label_column(model: &Model, labels: Labels, asked: Option<&str>) -> LabelColu
     }
 }
 
-/// Reads rows for `model`; features it does not know are dropped and counted.
+/// Reads rows for models that were trained on the same data, with the labels as they are written; features that
+/// those data did not have are dropped and counted.
+pub(crate) fn read_raw(
+    storage: &dyn Storage,
+    models: &[Model],
+    paths: &[PathBuf],
+    labels: Labels,
+    label: Option<&str>,
+) -> Result<RawData, Failure> {
+    let first = &models[0];
+    let label = label_column(first, labels, label);
+    columns::check(storage, models, paths, &label)?;
+    let options = ReadOptions {
+        zero_based: first.zero_based,
+        shard: None,
+        max_feature: Some(first.features as u32),
+        label,
+    };
+    let mut raw = data::read(storage, paths, &options)?;
+    if raw.dropped > 0 {
+        let features = first.features;
+        tracing::warn!("{} entries beyond feature {features} were dropped", raw.dropped);
+    }
+    first.normalize.apply(&mut raw.x);
+    Ok(raw)
+}
+
+/// Reads rows for `model`, with its targets and the weights of its classes.
 pub(crate) fn read_for(
     storage: &dyn Storage,
     model: &Model,
@@ -81,24 +118,23 @@ pub(crate) fn read_for(
     labels: Labels,
     label: Option<&str>,
 ) -> Result<Rows, Failure> {
-    let label = label_column(model, labels, label);
-    columns::check(storage, model, paths, &label)?;
-    let options = ReadOptions {
-        zero_based: model.zero_based,
-        shard: None,
-        max_feature: Some(model.features as u32),
-        label,
-    };
-    let mut raw = data::read(storage, paths, &options)?;
-    if raw.dropped > 0 {
-        let features = model.features;
-        tracing::warn!("{} entries beyond feature {features} were dropped", raw.dropped);
-    }
-    if let (Labels::Needed, Some(map)) = (labels, model.label_map()) {
-        apply_labels(&mut raw.labels, &map, model.positive.as_ref())?;
-    }
-    model.normalize.apply(&mut raw.x);
+    let mut raw = read_raw(storage, std::slice::from_ref(model), paths, labels, label)?;
     let map = model.label_map().filter(|_| labels == Labels::Needed);
+    if let Some(map) = &map {
+        apply_labels(&mut raw.labels, map, model.positive.as_ref())?;
+    }
     let weights = map.and_then(|map| map.row_weights(&raw.labels));
     Ok(Rows { x: raw.x, y: raw.labels, weights })
+}
+
+/// Reads rows for a model of several classes, with the numbers of their classes.
+pub(crate) fn read_classes(
+    storage: &dyn Storage,
+    model: &Classes,
+    paths: &[PathBuf],
+    label: Option<&str>,
+) -> Result<(CsrMatrix, Vec<u32>), Failure> {
+    let raw = read_raw(storage, model.models(), paths, Labels::Needed, label)?;
+    let truth = class_numbers(model.labels(), &raw.labels)?;
+    Ok((raw.x, truth))
 }

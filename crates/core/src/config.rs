@@ -12,6 +12,8 @@
 //! | `limits.gap` | 1e-3 | 0 or more, 0 switches off `gap` and `stalled` |
 //! | `step` | safe | positive and finite; `paper` needs a smooth loss |
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -209,6 +211,14 @@ impl ValidConfig {
     /// The settings.
     pub fn get(&self) -> &Config {
         &self.0
+    }
+
+    /// The same request for one label against all others, within `time`.
+    pub(crate) fn for_class(&self, label: f64, time: Option<Duration>) -> Self {
+        let mut config = self.0.clone();
+        config.positive = Some(LabelRule::OneOf(vec![label]));
+        config.limits.time = time;
+        Self(config)
     }
 
     /// lambda, for a training set of `rows` rows.

@@ -8,6 +8,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    classes::ClassesFlaw,
     config::ValidConfig,
     data::{LabelMap, LabelRule, Normalize},
     loss::{LossKind, UnknownLoss},
@@ -186,20 +187,13 @@ impl Model {
 
     /// Writes the file whole or not at all.
     pub fn save(&self, storage: &dyn Storage, path: &Path) -> Result<(), ModelError> {
-        let text = self.to_json()?;
-        storage
-            .write(path, &mut |out| out.write_all(text.as_bytes()))
-            .map_err(|source| ModelError::Write { path: storage.name(path), source })
+        write_file(storage, path, &self.to_json()?)
     }
 
     /// Reads and checks a file.
     pub fn load(storage: &dyn Storage, path: &Path) -> Result<Self, ModelError> {
-        let name = storage.name(path);
-        let read = storage.open(path).and_then(read_object);
-        match read.map_err(|source| ModelError::Open { path: name.clone(), source })? {
-            Some(bytes) => Self::parse(&bytes, &name),
-            None => Err(ModelError::Foreign { path: name }),
-        }
+        let bytes = read_file(storage, path)?;
+        Self::parse(&bytes, &storage.name(path))
     }
 
     /// As [`Model::load`], of bytes that were read from `path`.
@@ -218,7 +212,7 @@ impl Model {
         Ok(model)
     }
 
-    fn validate(&self) -> Result<(), Flaw> {
+    pub(crate) fn validate(&self) -> Result<(), Flaw> {
         let finite = |x: f64| x.is_finite();
         if self.format != FORMAT {
             return Err(Flaw::Format(self.format.clone()));
@@ -254,6 +248,23 @@ impl Model {
             return Err(Flaw::NotFinite);
         }
         Ok(())
+    }
+}
+
+/// Writes a model file whole or not at all.
+pub(crate) fn write_file(storage: &dyn Storage, path: &Path, text: &str) -> Result<(), ModelError> {
+    storage
+        .write(path, &mut |out| out.write_all(text.as_bytes()))
+        .map_err(|source| ModelError::Write { path: storage.name(path), source })
+}
+
+/// The bytes of what may be a model file.
+pub(crate) fn read_file(storage: &dyn Storage, path: &Path) -> Result<Vec<u8>, ModelError> {
+    let name = storage.name(path);
+    match storage.open(path).and_then(read_object) {
+        Ok(Some(bytes)) => Ok(bytes),
+        Ok(None) => Err(ModelError::Foreign { path: name }),
+        Err(source) => Err(ModelError::Open { path: name, source }),
     }
 }
 
@@ -351,6 +362,14 @@ pub enum ModelError {
         /// What is wrong.
         why: Flaw,
     },
+    /// The same of a file of several classes.
+    #[error("the model {} cannot be used: {why}", path.display())]
+    InvalidClasses {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: ClassesFlaw,
+    },
     /// The model cannot be written as JSON.
     #[error("the model cannot be written as JSON: {source}")]
     Encode {
@@ -365,7 +384,10 @@ impl ModelError {
         match self {
             Self::Write { .. } | Self::Encode { .. } => false,
             Self::Open { source, .. } => !is_outage(source),
-            Self::Foreign { .. } | Self::Damaged { .. } | Self::Invalid { .. } => true,
+            Self::Foreign { .. }
+            | Self::Damaged { .. }
+            | Self::Invalid { .. }
+            | Self::InvalidClasses { .. } => true,
         }
     }
 }

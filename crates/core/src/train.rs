@@ -3,7 +3,7 @@
 use crate::{
     config::ValidConfig,
     coordinator::{CoordinatorError, Search, Stopped, Tally},
-    data::{DataError, RawData},
+    data::{DataError, LabelMap, RawData},
     enrol::{Launch, Preparation},
     evaluate::{Answers, Quality},
     local::{self, Host},
@@ -47,7 +47,7 @@ impl TrainingSet {
 }
 
 /// Every `count`-th of `all`, from number `first`.
-fn every(all: &[f64], first: usize, count: usize) -> Vec<f64> {
+pub(crate) fn every(all: &[f64], first: usize, count: usize) -> Vec<f64> {
     all.iter().skip(first).step_by(count).copied().collect()
 }
 
@@ -99,6 +99,17 @@ pub enum TrainError {
     /// It was stopped before there was any model.
     #[error("stopped before there was a model")]
     NoModel,
+    /// It was stopped before every class had a model.
+    #[error(
+        "stopped in class {class} of {classes}: the others have no model yet, so nothing is written; --time shares its \
+         time out among all classes"
+    )]
+    Unfinished {
+        /// The class that was being trained, from 1.
+        class: usize,
+        /// Number of classes.
+        classes: usize,
+    },
 }
 
 /// Trains on `set`.
@@ -131,6 +142,24 @@ impl Series {
     /// The facts of the rows.
     pub fn launch(&self) -> &Launch {
         &self.launch
+    }
+
+    /// The same rows with other targets, as if there had been no run: `labels_of_rows` are those of each shard, and
+    /// `label` is the positive one.
+    pub(crate) fn retarget(&mut self, map: LabelMap, labels_of_rows: &[Vec<f64>], label: f64) {
+        self.launch.labels = Some(map);
+        self.last = None;
+        for (shard, labels) in self.shards.iter_mut().zip(labels_of_rows) {
+            let y: Vec<f64> = labels.iter().map(|&l| if l == label { 1.0 } else { -1.0 }).collect();
+            let weights = map.row_weights(&y);
+            shard.retarget(y, weights);
+        }
+    }
+
+    /// The scores of all rows, shard by shard.
+    pub(crate) fn scores(&self, model: &Weights) -> Vec<f64> {
+        let w = model.to_dense(self.launch.job.cols);
+        self.shards.iter().flat_map(|shard| shard.design().scores(&w)).collect()
     }
 
     /// The search of the first run begins with `model`.
