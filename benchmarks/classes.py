@@ -166,7 +166,7 @@ def main() -> int:
     note = (f"\n20 classes, k = {FEATURES} for each, lambda = {RIDGE:g}, squared hinge. Both sides learn from the same "
             f"{rows[0]['train_rows']} rows; figures are of the other {rows[0]['test_rows']}. The bar: memory at most {MEMORY} "
             f"times that of one class, accuracy at least the rival's less {POINTS} points. LIBLINEAR's limit was {PASSES} "
-            f"passes, and its longest fit took {passes}.\n")
+            f"passes; a fit that took as many had not converged, and the longest took {passes}.\n")
     options = f"-k {FEATURES} --lambda {RIDGE:g} --normalize none|l2"
     commands = ["python3 benchmarks/classes.py",
                 f"ddiht train train.svm {options} --test test.svm --model model.json --json",
