@@ -17,7 +17,7 @@ fn trained(place: &Place, data: &Path, options: &[&str]) -> std::path::PathBuf {
     model
 }
 
-fn exported(place: &Place, model: &Path, format: &str) -> (Vec<u8>, String) {
+pub(crate) fn exported(place: &Place, model: &Path, format: &str) -> (Vec<u8>, String) {
     let path = place.path(&format!("export.{format}"));
     let mut export = ddiht();
     let out = output(export.arg("export").arg(model).args(["--format", format, "-o"]).arg(&path));
@@ -31,7 +31,7 @@ fn predictions(model: &Path, data: &Path, option: Option<&str>) -> Vec<f64> {
 }
 
 /// The rows of LIBSVM text, as feature numbers and values.
-fn rows(data: &Path) -> Vec<Vec<(usize, f32)>> {
+pub(crate) fn rows(data: &Path) -> Vec<Vec<(usize, f32)>> {
     let entry = |pair: &str| {
         let (index, value) = pair.split_once(':').unwrap();
         (index.parse().unwrap(), value.parse().unwrap())
@@ -179,7 +179,7 @@ fn json_says_how_to_predict() {
 }
 
 /// Rows as a runtime takes them: dense, from feature 1 on.
-fn dense(data: &Path, columns: usize) -> Vec<Vec<f32>> {
+pub(crate) fn dense(data: &Path, columns: usize) -> Vec<Vec<f32>> {
     let fill = |row: &Vec<(usize, f32)>| {
         let mut values = vec![0.0; columns];
         row.iter().for_each(|&(j, v)| values[j - 1] = v);

@@ -154,6 +154,12 @@ impl Node {
     fn apply(&self, tensors: &BTreeMap<String, Output>) -> Output {
         let input = |at: usize| &tensors[&self.inputs[at]];
         match self.op.as_str() {
+            "Gather" if self.attributes["axis"] == [0] => {
+                let (x, chosen) = (input(0), input(1));
+                assert_eq!((x.dims.len(), chosen.dims.len()), (1, 1));
+                let values = chosen.values.iter().map(|&i| x.values[i as usize]).collect();
+                Output { kind: x.kind, dims: chosen.dims.clone(), values }
+            }
             "Gather" => {
                 assert_eq!(self.attributes["axis"], [1]);
                 let (x, chosen) = (input(0), input(1));
@@ -169,11 +175,39 @@ impl Node {
             }
             "MatMul" => {
                 let (x, w) = (input(0), input(1));
-                assert_eq!((x.kind, w.kind, w.shape()), (DOUBLE, DOUBLE, (x.shape().1, 1)));
-                let (rows, columns) = x.shape();
-                let sum = |i| (0..columns).map(|j| x.at(i, j) * w.at(j, 0)).sum();
-                Output { kind: DOUBLE, dims: vec![rows, 1], values: (0..rows).map(sum).collect() }
+                assert_eq!((x.kind, w.kind, w.shape().0), (DOUBLE, DOUBLE, x.shape().1));
+                let (rows, inner) = x.shape();
+                let columns = w.shape().1;
+                let sum = |i, j| (0..inner).map(|l| x.at(i, l) * w.at(l, j)).sum();
+                let places = (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j)));
+                let values = places.map(|(i, j)| sum(i, j)).collect();
+                Output { kind: DOUBLE, dims: vec![rows, columns], values }
             }
+            "ArgMax" => {
+                assert_eq!(
+                    (&self.attributes["axis"], &self.attributes["keepdims"]),
+                    (&vec![1], &vec![0])
+                );
+                let x = input(0);
+                let (rows, columns) = x.shape();
+                let first_largest = |i| {
+                    (0..columns)
+                        .fold(0, |best, j| if x.at(i, j) > x.at(i, best) { j } else { best })
+                };
+                let values = (0..rows).map(|i| first_largest(i) as f64).collect();
+                Output { kind: INT64, dims: vec![rows], values }
+            }
+            "ReduceSum" => {
+                assert_eq!(
+                    (&input(1).values, &self.attributes["keepdims"]),
+                    (&vec![1.0], &vec![1])
+                );
+                let x = input(0);
+                let (rows, columns) = x.shape();
+                let sum = |i| (0..columns).map(|j| x.at(i, j)).sum();
+                Output { kind: x.kind, dims: vec![rows, 1], values: (0..rows).map(sum).collect() }
+            }
+            "Identity" => input(0).clone(),
             "Add" => input(0).zip(input(1), |a, b| a + b),
             "Div" => input(0).zip(input(1), |a, b| a / b),
             "Max" => input(0).zip(input(1), f64::max),

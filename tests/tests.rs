@@ -6,6 +6,7 @@ mod bucket;
 mod certificates;
 mod chaos;
 mod choice;
+mod classes;
 mod cli;
 mod cluster;
 mod encryption;

@@ -4,9 +4,12 @@ use std::time::Duration;
 
 use ddiht_core::{
     checkpoint::Checkpoint,
-    data::{ShardInfo, write_shard},
+    classes::{AnyModel, Classes},
+    config::Config,
+    data::{LabelRule, ShardInfo, write_shard},
     enrol::{Assignment, Preparation},
     local::Traffic,
+    model::Model,
     record::{self, Kind},
     round::Sparse,
     storage::Local,
@@ -65,6 +68,7 @@ pub fn all() -> Vec<Seed> {
             add("model", format!("seed-{job}"), text);
         }
     }
+    add("model", "seed-classes".to_owned(), trained_classes().unwrap_or_default());
     add("answers", "seed-enrolment".to_owned(), requests());
     add("questions", "seed-enrolment".to_owned(), replies().unwrap_or_default());
     add("control", "seed-status".to_owned(), status());
@@ -224,6 +228,21 @@ fn replies() -> Option<Vec<u8>> {
         exchange::encode_end(9, &over).encode_to_vec(),
     ];
     Some([vec![0, 1], messages.iter().flat_map(|message| frame(message)).collect()].concat())
+}
+
+fn trained_classes() -> Option<Vec<u8>> {
+    let mut raw = tiny::rows();
+    raw.labels.iter_mut().enumerate().for_each(|(row, label)| *label = (row % 3) as f64);
+    let labels = vec![0.0, 1.0, 2.0];
+    let member = |&label: &f64| {
+        let positive = Some(LabelRule::OneOf(vec![label]));
+        let config = Config { positive, ..tiny::config(7)?.get().clone() }.check().ok()?;
+        let set = TrainingSet::prepare(&config, raw.clone()).ok()?;
+        Some(train(&config, set, &mut Patience::new(40)).ok()?.model)
+    };
+    let models: Option<Vec<Model>> = labels.iter().map(member).collect();
+    let model = AnyModel::Several(Classes::new(labels, models?));
+    model.to_json().ok().map(String::into_bytes)
 }
 
 fn trained_model(job: u8) -> Option<Vec<u8>> {

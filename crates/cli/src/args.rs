@@ -132,11 +132,13 @@ pub(crate) struct JobArgs {
     #[arg(long, default_value_t = Scale::None)]
     pub(crate) scale: Scale,
 
-    /// Labels of the positive class, as '>=7', '<=10' or '3,5,9'
+    /// Labels of the positive class, as '>=7', '<=10' or '3,5,9'; without it `train` takes each of three or more labels
+    /// against the rest, with k features each
     #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
     pub(crate) positive: Option<LabelRule>,
 
-    /// How much rows of the classes +1 and -1 count: balanced (both classes alike), or as 5:1
+    /// How much rows of the classes +1 and -1 count: balanced (both classes alike), or as 5:1; of several labels each is
+    /// +1 in its turn
     #[arg(long, value_name = "POS:NEG|balanced")]
     pub(crate) class_weight: Option<ClassWeight>,
 
@@ -220,7 +222,7 @@ pub(crate) struct JobArgs {
     #[arg(long, value_name = "R")]
     pub(crate) rounds: Option<u64>,
 
-    /// Most training time, as 90s, 5m or 2h
+    /// Most training time, as 90s, 5m or 2h; of all classes together
     #[arg(long, value_name = "DURATION")]
     pub(crate) time: Option<String>,
 

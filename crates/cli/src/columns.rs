@@ -132,17 +132,17 @@ impl Columns {
             .collect()
     }
 
-    /// Writes into `model` what its features are called.
-    pub(crate) fn describe(&self, model: &mut Model) {
+    /// Writes into models of the same data what their features are called.
+    pub(crate) fn describe(&self, models: &mut [Model]) {
         if let Some(names) = &self.names {
-            if names.len() < model.features {
-                let (known, all) = (names.len(), model.features);
+            let (known, all) = (names.len(), models[0].features);
+            if known < all {
                 tracing::warn!("there are {known} names for {all} features: the last go without");
             }
-            model.set_names(names);
+            models.iter_mut().for_each(|model| model.set_names(names));
         }
         if let Some(label) = &self.label {
-            model.set_label_column(label);
+            models.iter_mut().for_each(|model| model.set_label_column(label));
         }
     }
 }
@@ -154,17 +154,22 @@ pub(crate) fn read_names(path: &Path) -> Result<Vec<String>, Failure> {
     Ok(text.lines().map(|line| line.trim().to_owned()).collect())
 }
 
-/// Refuses tables whose columns are not those that `model` was trained on.
+/// Refuses tables whose columns are not those that `models` were trained on.
 pub(crate) fn check(
     storage: &dyn Storage,
-    model: &Model,
+    models: &[Model],
     data: &[PathBuf],
     label: &LabelColumn,
 ) -> Result<(), Failure> {
     // Names without a label's are from a file, and may differ from a header by intention.
-    let (Some(names), Some(_)) = (model.names(), model.label_column()) else { return Ok(()) };
+    let (Some(_), Some(_)) = (models[0].names(), models[0].label_column()) else { return Ok(()) };
     let Some(header) = table::header(storage, data, label)? else { return Ok(()) };
     let found: Vec<&str> = header.names().collect();
+    models.iter().try_for_each(|model| check_names(model, &found))
+}
+
+fn check_names(model: &Model, found: &[&str]) -> Result<(), Failure> {
+    let names = model.names().unwrap_or_default();
     let first = u32::from(!model.zero_based);
     for ((feature, _), name) in model.features().zip(names) {
         let there = found.get((feature - first) as usize).copied().unwrap_or("(none)");

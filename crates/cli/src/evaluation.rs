@@ -1,12 +1,16 @@
 //! `ddiht eval`.
 
-use std::fmt::Display;
+mod classes;
+
+use std::{fmt::Display, slice};
 
 use ddiht_core::{
+    classes::AnyModel,
     data::LabelMap,
     evaluate::{Answers, Quality},
     loss::{LossKind, probability},
     metrics::{Classification, Confusion, log_loss},
+    model::Model,
     storage::Storage,
 };
 use serde::Serialize;
@@ -32,30 +36,61 @@ struct Report {
 pub(crate) fn run(args: &EvalArgs, storage: &dyn Storage) -> Result<(), Failure> {
     output::start_log(false);
     let (model, loss) = input::load_model(storage, &args.model)?;
-    let rows =
-        input::prepared(storage, &model, &args.data, args.weights.as_deref(), Labels::Needed)?;
-    let weights = model.scaled_columns();
-    let answers = Answers::of(loss, &weights, rows);
-    let log_loss = if loss == LossKind::Logistic {
-        let chances: Vec<f64> = answers.scores.iter().map(|&z| probability(z)).collect();
-        Some(log_loss(&chances, &answers.targets)?)
-    } else {
-        None
-    };
-    let report = Report {
-        objective: answers.objective(&weights, model.lambda),
-        rows: answers.targets.len(),
-        quality: answers.quality(loss)?,
-        log_loss,
-    };
-    if !args.json {
-        let matrix = model.label_map().zip(report.quality.confusion());
-        let matrix = matrix.map_or_else(String::new, |(labels, counts)| confusion(labels, counts));
-        return output::print(&(text(&report) + &matrix));
+    input::check(&model, &args.data)?;
+    match &model {
+        AnyModel::Several(model) => {
+            let report = classes::Report::of(args, storage, model, loss)?;
+            print(args, &report, || report.text())
+        }
+        AnyModel::One(model) => {
+            let report = Report::of(args, storage, model, loss)?;
+            let matrix = model.label_map().zip(report.quality.confusion());
+            let matrix = matrix.map(|(labels, counts)| confusion(labels, counts));
+            print(args, &report, || text(&report) + &matrix.unwrap_or_default())
+        }
     }
-    let mut text = serde_json::to_string(&report).map_err(Failure::run)?;
+}
+
+fn print(
+    args: &EvalArgs,
+    report: &impl Serialize,
+    text: impl FnOnce() -> String,
+) -> Result<(), Failure> {
+    if !args.json {
+        return output::print(&text());
+    }
+    let mut text = serde_json::to_string(report).map_err(Failure::run)?;
     text.push('\n');
     output::print(&text)
+}
+
+impl Report {
+    fn of(
+        args: &EvalArgs,
+        storage: &dyn Storage,
+        model: &Model,
+        loss: LossKind,
+    ) -> Result<Self, Failure> {
+        let label = args.data.label.as_deref();
+        let (data, of_rows) = (&args.data.data, args.weights.as_deref());
+        let raw =
+            input::read_raw(storage, slice::from_ref(model), data, Labels::Needed, label, of_rows)?;
+        let rows = model.prepare(raw, true)?;
+        let weights = model.scaled_columns();
+        let answers = Answers::of(loss, &weights, rows);
+        let log_loss = if loss == LossKind::Logistic {
+            let chances: Vec<f64> = answers.scores.iter().map(|&z| probability(z)).collect();
+            Some(log_loss(&chances, &answers.targets)?)
+        } else {
+            None
+        };
+        Ok(Self {
+            objective: answers.objective(&weights, model.lambda),
+            rows: answers.targets.len(),
+            quality: answers.quality(loss)?,
+            log_loss,
+        })
+    }
 }
 
 fn text(report: &Report) -> String {

@@ -4,7 +4,7 @@ use std::{error::Error, io, process::ExitCode};
 
 use ddiht_core::{
     config::ConfigError, data::DataError, metrics::MetricsError, model::ModelError,
-    record::RecordError, synth::SynthError, train::TrainError,
+    record::RecordError, synth::SynthError, train::TrainError, verdict::JudgementError,
 };
 
 use ddiht_server::ServerError;
@@ -102,6 +102,15 @@ impl From<PlotError> for Failure {
 impl From<MetricsError> for Failure {
     fn from(error: MetricsError) -> Self {
         Self::input(error)
+    }
+}
+
+impl From<JudgementError> for Failure {
+    fn from(error: JudgementError) -> Self {
+        match error {
+            JudgementError::Label(error) => error.into(),
+            JudgementError::Measures(error) => error.into(),
+        }
     }
 }
 

@@ -15,6 +15,9 @@ use serde::Serialize;
 
 #[derive(Debug, Serialize)]
 struct Record<'a> {
+    /// The label of the class being trained, where there are several: rounds and seconds are counted for each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class: Option<f64>,
     round: u64,
     seconds: f64,
     objective: Option<f64>,
@@ -62,9 +65,15 @@ impl History {
         Ok(Self { out: BufWriter::new(file) })
     }
 
-    /// Adds the round that just ended.
-    pub(crate) fn add(&mut self, tally: &Tally, costs: &Costs) -> io::Result<()> {
+    /// Adds the round that just ended, of this class if there are several.
+    pub(crate) fn add(
+        &mut self,
+        tally: &Tally,
+        costs: &Costs,
+        class: Option<f64>,
+    ) -> io::Result<()> {
         let record = Record {
+            class,
             round: tally.reported,
             seconds: tally.elapsed.as_secs_f64(),
             objective: tally.best().map(|best| best.objective),

@@ -1,8 +1,12 @@
 //! Data for a trained model: read, prepared the way the model was trained.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    slice,
+};
 
 use ddiht_core::{
+    classes::{AnyModel, Classes},
     data::{self, LabelColumn, Normalize, RawData, ReadOptions},
     loss::LossKind,
     model::Model,
@@ -23,6 +27,8 @@ enum Mismatch {
         "the model's positive class is {model}, which is applied by itself; `{asked}` was asked for"
     )]
     Positive { model: String, asked: String },
+    #[error("the model has {classes} classes, and `{asked}` would make two of them")]
+    Classes { classes: usize, asked: String },
 }
 
 /// What to do with the labels of the data.
@@ -37,30 +43,34 @@ pub(crate) enum Labels {
 }
 
 /// A model file and its loss.
-pub(crate) fn load_model(storage: &dyn Storage, path: &Path) -> Result<(Model, LossKind), Failure> {
-    let model = Model::load(storage, path)?;
+pub(crate) fn load_model(
+    storage: &dyn Storage,
+    path: &Path,
+) -> Result<(AnyModel, LossKind), Failure> {
+    let model = AnyModel::load(storage, path)?;
     let loss = model.loss().map_err(Failure::input)?;
     Ok((model, loss))
 }
 
-/// Reads `data` for `model`, and checks what the call says about its preparation.
-pub(crate) fn prepared(
-    storage: &dyn Storage,
-    model: &Model,
-    data: &PreparedData,
-    weights: Option<&Path>,
-    labels: Labels,
-) -> Result<Rows, Failure> {
-    if let Some(asked) = data.normalize.filter(|&n| n != model.normalize) {
-        return Err(Failure::input(Mismatch::Normalize { model: model.normalize, asked }));
+/// Refuses a call that says something else about the preparation of `data` than `model` does.
+pub(crate) fn check(model: &AnyModel, data: &PreparedData) -> Result<(), Failure> {
+    let own = model.first();
+    if let Some(asked) = data.normalize.filter(|&n| n != own.normalize) {
+        return Err(Failure::input(Mismatch::Normalize { model: own.normalize, asked }));
     }
-    if let Some(asked) = data.positive.as_ref().filter(|&p| Some(p) != model.positive.as_ref()) {
-        let own = model.positive.as_ref();
-        let model = own.map_or_else(|| "its label".to_owned(), |rule| format!("`{rule}`"));
-        return Err(Failure::input(Mismatch::Positive { model, asked: asked.to_string() }));
+    let Some(asked) = &data.positive else { return Ok(()) };
+    match model {
+        AnyModel::Several(classes) => {
+            let (classes, asked) = (classes.labels().len(), asked.to_string());
+            Err(Failure::input(Mismatch::Classes { classes, asked }))
+        }
+        AnyModel::One(model) if model.positive.as_ref() != Some(asked) => {
+            let own = model.positive.as_ref();
+            let model = own.map_or_else(|| "its label".to_owned(), |rule| format!("`{rule}`"));
+            Err(Failure::input(Mismatch::Positive { model, asked: asked.to_string() }))
+        }
+        AnyModel::One(_) => Ok(()),
     }
-    let raw = read_raw(storage, model, &data.data, labels, data.label.as_deref(), weights)?;
-    Ok(model.prepare(raw, labels == Labels::Needed)?)
 }
 
 /// Where the labels of a table are: where the call says, or else where they were in training.
@@ -83,32 +93,48 @@ pub(crate) fn read_for(
     labels: Labels,
     label: Option<&str>,
 ) -> Result<Rows, Failure> {
-    let raw = read_raw(storage, model, paths, labels, label, None)?;
+    let raw = read_raw(storage, slice::from_ref(model), paths, labels, label, None)?;
     Ok(model.prepare(raw, labels == Labels::Needed)?)
 }
 
-/// Reads rows for `model` as they are; features it does not know are dropped and counted.
+/// Reads rows for models that were trained on the same data, as they are written; features that those data did not have
+/// are dropped and counted.
 pub(crate) fn read_raw(
     storage: &dyn Storage,
-    model: &Model,
+    models: &[Model],
     paths: &[PathBuf],
     labels: Labels,
     label: Option<&str>,
     weights: Option<&Path>,
 ) -> Result<RawData, Failure> {
-    let label = label_column(model, labels, label);
-    columns::check(storage, model, paths, &label)?;
+    let first = &models[0];
+    let label = label_column(first, labels, label);
+    columns::check(storage, models, paths, &label)?;
     let options = ReadOptions {
-        zero_based: model.zero_based,
+        zero_based: first.zero_based,
         shard: None,
-        max_feature: Some(model.features as u32),
+        max_feature: Some(first.features as u32),
         label,
         weights: weights.map(Path::to_owned),
     };
     let raw = data::read(storage, paths, &options)?;
     if raw.dropped > 0 {
-        let features = model.features;
+        let features = first.features;
         tracing::warn!("{} entries beyond feature {features} were dropped", raw.dropped);
     }
+    Ok(raw)
+}
+
+/// Reads rows for a model of several classes. Columns stay as they are, and so do the weights for them.
+pub(crate) fn read_for_classes(
+    storage: &dyn Storage,
+    model: &Classes,
+    paths: &[PathBuf],
+    labels: Labels,
+    label: Option<&str>,
+    weights: Option<&Path>,
+) -> Result<RawData, Failure> {
+    let mut raw = read_raw(storage, model.models(), paths, labels, label, weights)?;
+    model.models()[0].normalize.apply(&mut raw.x);
     Ok(raw)
 }

@@ -4,6 +4,7 @@ use std::{io::Read, path::Path};
 
 use ddiht_core::{
     checkpoint::Checkpoint,
+    classes::{AnyModel, Classes},
     coordinator::relative_gap,
     data::{ShardSummary, binary, inspect_shard},
     model::{Model, ModelError},
@@ -33,9 +34,14 @@ pub(crate) fn run(args: &InspectArgs, storage: &dyn Storage) -> Result<(), Failu
     } else {
         let (mut model, _) = input::load_model(storage, &args.file)?;
         if let Some(file) = &args.names {
-            model.set_names(&columns::read_names(file)?);
+            let names = columns::read_names(file)?;
+            model.members_mut().iter_mut().for_each(|member| member.set_names(&names));
         }
-        if args.json { model.to_json()? } else { model_text(&model, args.top) }
+        match &model {
+            _ if args.json => model.to_json()?,
+            AnyModel::One(model) => model_text(model, args.top),
+            AnyModel::Several(classes) => classes_text(classes, args.top),
+        }
     };
     output::print(&text)
 }
@@ -126,6 +132,41 @@ fn model_text(model: &Model, top: usize) -> String {
     ]);
     text.push_str(&largest(model, top));
     text
+}
+
+fn classes_text(classes: &Classes, top: usize) -> String {
+    let first = &classes.models()[0];
+    let loss = first.loss().map_or_else(|e| e.to_string(), |l| l.to_string());
+    let mut text = table(&[
+        ("classes", format!("{}, each trained against the rest", classes.labels().len())),
+        ("loss", format!("{loss}, lambda {:e}", first.lambda)),
+        ("features", format!("{} (budget {} for each class)", first.features, first.k)),
+        ("trained on", format!("{} rows, seed {}", first.rows, first.seed)),
+    ]);
+    text.push_str(&class_line(
+        ["label", "weights", "objective", "bound", "gap"].map(str::to_owned),
+    ));
+    for (label, model) in classes.labels().iter().zip(classes.models()) {
+        let bound = model.dual_bound;
+        text.push_str(&class_line([
+            label.to_string(),
+            model.nnz().to_string(),
+            format!("{:.8}", model.objective),
+            bound.map_or_else(|| "-".to_owned(), |bound| format!("{bound:.8}")),
+            bound.map_or_else(|| "-".to_owned(), |b| percent(relative_gap(model.objective, b))),
+        ]));
+    }
+    for (label, model) in classes.labels().iter().zip(classes.models()) {
+        let weights = largest(model, top);
+        if !weights.is_empty() {
+            text.push_str(&format!("label {label}, {weights}"));
+        }
+    }
+    text
+}
+
+fn class_line([label, weights, objective, bound, gap]: [String; 5]) -> String {
+    format!("{label:>12}  {weights:>8}  {objective:>12}  {bound:>12}  {gap:>10}\n")
 }
 
 fn settings(model: &Model) -> String {

@@ -7,10 +7,12 @@ use std::{
 };
 
 use ddiht_core::{
+    classes::{AnyModel, Classes},
     evaluate::Answers,
     loss::{LossKind, probability},
     model::Model,
     storage::Storage,
+    verdict::{Panel, share_out},
 };
 
 use crate::{
@@ -36,41 +38,30 @@ pub(crate) fn run(args: &PredictArgs, storage: &dyn Storage) -> Result<(), Failu
         return Err(Failure::input(PredictError::NoProbabilities(loss)));
     }
     plan::check_output("predictions", args.output.as_deref())?;
-    let labels = if args.no_label { Labels::Absent } else { Labels::Ignored };
-    let rows = input::prepared(storage, &model, &args.data, None, labels)?;
-    let answers = Answers::of(loss, &model.scaled_columns(), rows);
-    match &args.output {
-        None => {
-            write_all(args, &model, &answers.scores, io::stdout().lock()).map_err(Failure::from)
-        }
-        Some(path) => {
-            let write = File::create(path)
-                .and_then(|file| write_all(args, &model, &answers.scores, BufWriter::new(file)));
-            let path = path.display().to_string();
-            write.map_err(|source| Failure::run(PredictError::Write { path, source }))
-        }
+    input::check(&model, &args.data)?;
+    match &model {
+        AnyModel::One(model) => of_one(args, storage, model, loss),
+        AnyModel::Several(classes) => of_several(args, storage, classes),
     }
 }
 
-fn write_all(
+fn labels(args: &PredictArgs) -> Labels {
+    if args.no_label { Labels::Absent } else { Labels::Ignored }
+}
+
+fn of_one(
     args: &PredictArgs,
+    storage: &dyn Storage,
     model: &Model,
-    scores: &[f64],
-    mut out: impl Write,
-) -> io::Result<()> {
-    let mut text = String::new();
-    for chunk in scores.chunks(4096) {
-        text.clear();
-        for &score in chunk {
-            // Writing to a String cannot fail.
-            let _ = writeln!(text, "{}", prediction(args, model, score));
-        }
-        out.write_all(text.as_bytes())?;
-    }
-    out.flush()
+    loss: LossKind,
+) -> Result<(), Failure> {
+    let label = args.data.label.as_deref();
+    let rows = input::read_for(storage, model, &args.data.data, labels(args), label)?;
+    let scores = Answers::of(loss, &model.scaled_columns(), rows).scores;
+    write(args, scores.iter().map(|&score| [prediction(args, model, score)]))
 }
 
-/// The number printed for a row: f64's Display is the shortest text that reads back as the same number.
+/// The number printed for a row.
 fn prediction(args: &PredictArgs, model: &Model, score: f64) -> f64 {
     if args.probabilities {
         return probability(score);
@@ -85,4 +76,63 @@ fn prediction(args: &PredictArgs, model: &Model, score: f64) -> f64 {
         }
         _ => score,
     }
+}
+
+fn of_several(args: &PredictArgs, storage: &dyn Storage, classes: &Classes) -> Result<(), Failure> {
+    let (models, label) = (classes.models(), args.data.label.as_deref());
+    let (data, labels) = (&args.data.data, labels(args));
+    let raw = input::read_for_classes(storage, classes, data, labels, label, None)?;
+    let rows = raw.x.rows();
+    let panel = Panel::new(models, raw.x);
+    if !args.scores && !args.probabilities {
+        let verdicts = panel.verdicts();
+        let names = verdicts.classes().iter().map(|&class| [classes.labels()[class as usize]]);
+        return write(args, names);
+    }
+    let by_class: Vec<Vec<f64>> = (0..models.len()).map(|class| panel.scores(class)).collect();
+    let line = |row: usize| {
+        let mut numbers: Vec<f64> = by_class.iter().map(|scores| scores[row]).collect();
+        if args.probabilities {
+            share_out(&mut numbers);
+        }
+        numbers
+    };
+    write(args, (0..rows).map(line))
+}
+
+/// Writes a line for every row, to where `args` say.
+fn write<L: AsRef<[f64]>>(
+    args: &PredictArgs,
+    lines: impl Iterator<Item = L>,
+) -> Result<(), Failure> {
+    let Some(path) = &args.output else {
+        return write_all(lines, io::stdout().lock()).map_err(Failure::from);
+    };
+    let written = File::create(path).and_then(|file| write_all(lines, BufWriter::new(file)));
+    let path = path.display().to_string();
+    written.map_err(|source| Failure::run(PredictError::Write { path, source }))
+}
+
+/// Bytes of text that are written at once.
+const CHUNK: usize = 1 << 16;
+
+fn write_all<L: AsRef<[f64]>>(
+    lines: impl Iterator<Item = L>,
+    mut out: impl Write,
+) -> io::Result<()> {
+    let mut text = String::new();
+    for line in lines {
+        for (at, number) in line.as_ref().iter().enumerate() {
+            let space = if at > 0 { " " } else { "" };
+            // Writing to a String cannot fail; f64's Display is the shortest text that reads back as the same number.
+            let _ = write!(text, "{space}{number}");
+        }
+        text.push('\n');
+        if text.len() >= CHUNK {
+            out.write_all(text.as_bytes())?;
+            text.clear();
+        }
+    }
+    out.write_all(text.as_bytes())?;
+    out.flush()
 }

@@ -13,6 +13,8 @@ use std::{
 use ddiht_core::{
     coordinator::Tally,
     local::{Clock, Costs, Host, Observer, Traffic},
+    one_vs_rest::{ClassHost, Turn},
+    train::Trained,
 };
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -79,6 +81,8 @@ pub(crate) struct Console {
     quiet: bool,
     last_log: Duration,
     history: Option<History>,
+    /// The class being trained, where there are several.
+    turn: Option<Turn>,
     /// The first error of the history file; the run goes on without it.
     pub(crate) history_error: Option<io::Error>,
     /// Payload over the wire so far.
@@ -97,6 +101,7 @@ impl Console {
             quiet,
             last_log: Duration::ZERO,
             history,
+            turn: None,
             history_error: None,
             traffic: Traffic::default(),
         }
@@ -115,7 +120,9 @@ impl Console {
     }
 
     fn write_history(&mut self, tally: &Tally, costs: &Costs) {
-        let written = self.history.as_mut().map_or(Ok(()), |history| history.add(tally, costs));
+        let class = self.turn.map(|turn| turn.label);
+        let written =
+            self.history.as_mut().map_or(Ok(()), |history| history.add(tally, costs, class));
         if let Err(error) = written {
             self.history = None;
             self.history_error = Some(error);
@@ -130,6 +137,11 @@ fn bar() -> ProgressBar {
     }
     bar.enable_steady_tick(Duration::from_millis(120));
     bar
+}
+
+/// `class 3 of 20 (label 7)  `
+fn class(Turn { class, classes, label }: Turn) -> String {
+    format!("class {class} of {classes} (label {label})  ")
 }
 
 /// `round 120 dual  P 0.441331  bound 0.440027  gap 0.2955 %  ETA 3 s`
@@ -177,12 +189,32 @@ impl Observer for Console {
         self.traffic = costs.traffic;
         self.write_history(tally, costs);
         match &self.bar {
-            Some(bar) => bar.set_message(line(tally)),
+            Some(bar) => bar.set_message(self.turn.map(class).unwrap_or_default() + &line(tally)),
             None if !self.quiet && tally.elapsed >= self.last_log + LOG_EVERY => {
                 self.last_log = tally.elapsed;
-                tracing::info!("{:6.1} s  {}", tally.elapsed.as_secs_f64(), line(tally));
+                let class = self.turn.map(class).unwrap_or_default();
+                tracing::info!("{:6.1} s  {class}{}", tally.elapsed.as_secs_f64(), line(tally));
             }
             None => {}
+        }
+    }
+}
+
+impl ClassHost for Console {
+    fn begin(&mut self, turn: Turn) {
+        self.turn = Some(turn);
+        self.last_log = Duration::ZERO;
+    }
+
+    fn end(&mut self, turn: Turn, trained: &Trained) {
+        if self.quiet {
+            return;
+        }
+        let seconds = trained.tally.elapsed.as_secs_f64();
+        let said = format!("{seconds:6.1} s  {}{}", class(turn), line(&trained.tally));
+        match &self.bar {
+            Some(bar) => bar.suspend(|| tracing::info!("{said}")),
+            None => tracing::info!("{said}"),
         }
     }
 }

@@ -1,9 +1,12 @@
 //! The summary of a run: one JSON object, or the same facts as a short table.
 
 use ddiht_core::{
+    class_metrics::ClassQuality,
     coordinator::{Stopped, relative_gap},
     evaluate::Quality,
     local::Traffic,
+    model::Model,
+    one_vs_rest::TrainedClasses,
     train::Trained,
 };
 use serde::Serialize;
@@ -32,6 +35,12 @@ impl From<&Quality> for Measures {
             Quality::Classes(c) => Self::Classes { accuracy: c.accuracy, auc: c.auc },
             Quality::Numbers(r) => Self::Numbers { rmse: r.rmse, r2: r.r2 },
         }
+    }
+}
+
+impl From<&ClassQuality> for Measures {
+    fn from(quality: &ClassQuality) -> Self {
+        Self::Classes { accuracy: quality.accuracy, auc: quality.auc }
     }
 }
 
@@ -65,6 +74,34 @@ pub(crate) struct Summary {
     staleness: StalenessFigures,
     stopped: Stopped,
     selected: Option<Vec<usize>>,
+    /// Where there are several classes; the figures above are then their means and sums.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    classes: Option<Vec<ClassFigures>>,
+}
+
+/// One of several classes.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct ClassFigures {
+    label: f64,
+    objective: f64,
+    dual_bound: Option<f64>,
+    gap: Option<f64>,
+    nnz: usize,
+    stopped: Stopped,
+}
+
+impl ClassFigures {
+    fn of(label: f64, run: &Trained) -> Self {
+        let Model { objective, dual_bound, .. } = run.model;
+        Self {
+            label,
+            objective,
+            dual_bound,
+            gap: dual_bound.map(|bound| relative_gap(objective, bound)),
+            nnz: run.model.nnz(),
+            stopped: run.stopped,
+        }
+    }
 }
 
 /// How old answers were when they were used.
@@ -102,6 +139,62 @@ impl Summary {
             },
             stopped: trained.stopped,
             selected: (!tally.selected.is_empty()).then(|| tally.selected.clone()),
+            classes: None,
+        }
+    }
+
+    /// Of several classes: the mean objective, which the mean of the bounds bounds, and what all runs took.
+    pub(crate) fn of_classes(
+        trained: &TrainedClasses,
+        seconds: Seconds,
+        test: Option<Measures>,
+    ) -> Self {
+        let runs = &trained.runs;
+        let count = runs.len() as f64;
+        let objective = runs.iter().map(|run| run.model.objective).sum::<f64>() / count;
+        let bounds: Option<f64> = runs.iter().map(|run| run.model.dual_bound).sum();
+        let dual_bound = bounds.map(|sum| sum / count);
+        let staleness = |run: &Trained| run.tally.staleness;
+        let answers: u64 = runs.iter().map(|run| staleness(run).answers).sum();
+        let ages: u64 = runs.iter().map(|run| staleness(run).total).sum();
+        let selected: Vec<usize> = runs.iter().flat_map(|run| run.tally.selected.clone()).collect();
+        Self {
+            objective,
+            dual_bound,
+            gap: dual_bound.map(|bound| relative_gap(objective, bound)),
+            nnz: runs.iter().map(|run| run.model.nnz()).sum(),
+            rows: runs[0].model.rows,
+            features: runs[0].model.features,
+            rounds: runs.iter().map(|run| run.tally.reported).sum(),
+            passes: runs.iter().map(|run| run.tally.passes()).sum(),
+            seconds,
+            train: Some(Measures::from(&trained.quality)),
+            test,
+            bytes: Traffic::default(),
+            staleness: StalenessFigures {
+                mean: ages as f64 / answers.max(1) as f64,
+                largest: runs.iter().map(|run| staleness(run).largest).max().unwrap_or(0),
+            },
+            stopped: trained.stopped(),
+            selected: (!selected.is_empty()).then_some(selected),
+            classes: Some(
+                trained.labels.iter().zip(runs).map(|(&l, run)| ClassFigures::of(l, run)).collect(),
+            ),
+        }
+    }
+
+    /// How many features were chosen.
+    fn chosen(&self) -> String {
+        match &self.classes {
+            None => format!("{} of {}", self.nnz, self.features),
+            Some(classes) => {
+                let (count, most) = (classes.len(), classes.iter().map(|class| class.nnz).max());
+                let most = most.unwrap_or(0);
+                format!(
+                    "{} of {} for each of {count} classes, {} weights",
+                    most, self.features, self.nnz
+                )
+            }
         }
     }
 
@@ -119,17 +212,17 @@ impl Summary {
         let proof = self.gap.map_or_else(
             || "no bound from this algorithm".to_owned(),
             |gap| {
-                format!(
-                    "no model with as few features is more than {} better",
-                    percent(gap.max(0.0))
-                )
+                let what = if self.classes.is_some() { "no models" } else { "no model" };
+                let gap = percent(gap.max(0.0));
+                let verb = if self.classes.is_some() { "are" } else { "is" };
+                format!("{what} with as few features {verb} more than {gap} better")
             },
         );
         let mut lines = vec![
             ("objective", format!("{:.8}", self.objective)),
             ("bound", self.dual_bound.map_or_else(none, |d| format!("{d:.8}"))),
             ("gap", format!("{} ({proof})", self.gap.map_or_else(none, percent))),
-            ("features", format!("{} of {}", self.nnz, self.features)),
+            ("features", self.chosen()),
             ("rows", self.rows.to_string()),
             ("train", self.train.map_or_else(none, |m| m.to_string())),
             ("test", self.test.map_or_else(none, |m| m.to_string())),

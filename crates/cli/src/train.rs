@@ -3,18 +3,21 @@
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use ddiht_core::{
-    config::Algorithm,
+    classes::AnyModel,
+    config::{Algorithm, ValidConfig},
     coordinator::Search,
     data::{self, LabelColumn, RawData, ReadOptions},
     evaluate::Answers,
-    model::Model,
+    local::Traffic,
+    one_vs_rest::{OneVsRest, has_several_classes},
     round::Weights,
     storage::Storage,
     train::{Series, Trained, TrainingSet},
+    verdict::Judgement,
 };
 
 use crate::{
@@ -42,6 +45,12 @@ enum InitError {
     Wide { path: String, last: u32, features: usize },
     #[error("--init goes with --algorithm exact and --transport memory")]
     Elsewhere,
+    #[error("--init {0}: this is a model of several classes, and a search begins with that of one")]
+    Several(String),
+    #[error(
+        "--init is one model, and the data have three or more classes: name one with --positive"
+    )]
+    Classes,
 }
 
 /// Trains as `args` say.
@@ -64,6 +73,9 @@ pub(crate) fn run(args: &TrainArgs, storage: &Arc<dyn Storage>) -> Result<(), Fa
         plan::check_unscaled(&args.job)?;
         return cluster::loopback::run(&run, config, raw);
     }
+    if has_several_classes(&config, &raw) {
+        return train_classes(args, &run, &config, raw);
+    }
     let set = TrainingSet::prepare(&config, raw)?;
     for remark in set.launch().remarks(config.get().k) {
         tracing::info!("{remark}");
@@ -77,9 +89,37 @@ pub(crate) fn run(args: &TrainArgs, storage: &Arc<dyn Storage>) -> Result<(), Fa
     run.conclude(&trained?, console)
 }
 
+/// Trains every class of the data against the rest.
+fn train_classes(
+    args: &TrainArgs,
+    run: &Run<'_>,
+    config: &ValidConfig,
+    raw: RawData,
+) -> Result<(), Failure> {
+    if args.init.is_some() {
+        return Err(Failure::input(InitError::Classes));
+    }
+    let mut all = OneVsRest::prepare(config, raw)?;
+    for remark in all.remarks(config.get().k) {
+        tracing::info!("{remark}");
+    }
+    let mut console = run.console()?;
+    let trained = all.train(config, &mut console)?;
+    // What is left to do needs the models alone.
+    drop(all);
+    let model = AnyModel::Several(trained.model());
+    let elapsed = trained.runs.iter().map(|run| run.tally.elapsed).sum();
+    run.deliver(model, elapsed, console, |seconds, test, _| {
+        Summary::of_classes(&trained, seconds, test)
+    })
+}
+
 /// The weights of a model to begin with, by column; the data have `cols` columns.
 fn known_weights(storage: &dyn Storage, path: &Path, cols: usize) -> Result<Weights, Failure> {
-    let weights = Model::load(storage, path)?.columns();
+    let AnyModel::One(model) = AnyModel::load(storage, path)? else {
+        return Err(Failure::input(InitError::Several(path.display().to_string())));
+    };
+    let weights = model.columns();
     match weights.indices.last() {
         Some(&last) if last as usize >= cols => {
             let path = path.display().to_string();
@@ -127,11 +167,24 @@ impl<'a> Run<'a> {
     }
 
     /// Writes the model and prints the summary.
-    pub(crate) fn conclude(&self, trained: &Trained, mut console: Console) -> Result<(), Failure> {
+    pub(crate) fn conclude(&self, trained: &Trained, console: Console) -> Result<(), Failure> {
+        let model = AnyModel::One(Box::new(trained.model.clone()));
+        self.deliver(model, trained.tally.elapsed, console, |seconds, test, traffic| {
+            Summary::new(trained, seconds, test, traffic)
+        })
+    }
+
+    /// The same for a model of any kind that took `trained` to train.
+    fn deliver(
+        &self,
+        mut model: AnyModel,
+        trained: Duration,
+        mut console: Console,
+        summary: impl FnOnce(Seconds, Option<Measures>, Traffic) -> Summary,
+    ) -> Result<(), Failure> {
         let args = self.args;
         console.finish();
-        let mut model = trained.model.clone();
-        self.columns.describe(&mut model);
+        self.columns.describe(model.members_mut());
         if let Some(path) = &args.model {
             model.save(&*self.storage, path)?;
         }
@@ -139,13 +192,12 @@ impl<'a> Run<'a> {
             return Err(Failure::run(history_error(args, source)));
         }
         let on_test = measure_test(args, &*self.storage, &model)?;
-        let (train, total) = (trained.tally.elapsed, self.begin.elapsed());
         let seconds = Seconds {
             load: (console.started() - self.begin).as_secs_f64(),
-            train: train.as_secs_f64(),
-            total: total.as_secs_f64(),
+            train: trained.as_secs_f64(),
+            total: self.begin.elapsed().as_secs_f64(),
         };
-        print_summary(args, &Summary::new(trained, seconds, on_test, console.traffic))
+        print_summary(args, &summary(seconds, on_test, console.traffic))
     }
 }
 
@@ -176,13 +228,21 @@ fn history_error(args: &JobArgs, source: std::io::Error) -> HistoryError {
 fn measure_test(
     args: &JobArgs,
     storage: &dyn Storage,
-    model: &Model,
+    model: &AnyModel,
 ) -> Result<Option<Measures>, Failure> {
     let Some(path) = &args.test else { return Ok(None) };
-    let rows = input::read_for(storage, model, std::slice::from_ref(path), Labels::Needed, None)?;
+    let paths = std::slice::from_ref(path);
     let loss = model.loss().map_err(Failure::input)?;
-    let quality = Answers::of(loss, &model.scaled_columns(), rows).quality(loss)?;
-    Ok(Some(Measures::from(&quality)))
+    Ok(Some(match model {
+        AnyModel::One(model) => {
+            let rows = input::read_for(storage, model, paths, Labels::Needed, None)?;
+            Measures::from(&Answers::of(loss, &model.scaled_columns(), rows).quality(loss)?)
+        }
+        AnyModel::Several(classes) => {
+            let raw = input::read_for_classes(storage, classes, paths, Labels::Needed, None, None)?;
+            Measures::from(&Judgement::of(classes, loss, raw)?.quality)
+        }
+    }))
 }
 
 fn print_summary(args: &JobArgs, summary: &Summary) -> Result<(), Failure> {

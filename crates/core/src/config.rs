@@ -13,6 +13,8 @@
 //! | `step` | safe | positive and finite; `paper` needs a smooth loss |
 //! | `baseline` | momentum 1/4, no debias, no groups | a smooth loss, one worker; a radius is positive, momentum in [0, 1) |
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -292,6 +294,14 @@ impl ValidConfig {
     /// The choice contradicts itself or the budget.
     pub fn choosing(self, choice: FeatureChoice) -> Result<Self, ConfigError> {
         Config { choice, ..self.0 }.check()
+    }
+
+    /// The same request for one label against all others, within `time`.
+    pub(crate) fn for_class(&self, label: f64, time: Option<Duration>) -> Self {
+        let mut config = self.0.clone();
+        config.positive = Some(LabelRule::OneOf(vec![label]));
+        config.limits.time = time;
+        Self(config)
     }
 
     /// lambda, for a training set of `rows` rows.

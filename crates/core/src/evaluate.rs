@@ -45,18 +45,24 @@ pub struct Answers {
 /// Columns for which a dense vector costs nothing worth saving.
 const FEW_COLUMNS: usize = 1 << 20;
 
-/// Rows and weights of the columns of `model` alone, renumbered. What a model file says of the number of
-/// features then asks for no memory.
-fn compact(model: &Weights, x: &CsrMatrix) -> (CsrMatrix, Vec<f64>) {
-    let features = usize::from(model.indices.first() == Some(&0));
-    let columns = &model.indices[features..];
-    let mut kept = CsrMatrix::new(columns.len() + 1);
-    for row in x.iter() {
-        kept.push_filtered(row, |j| columns.binary_search(&j).ok().map(|at| at as u32 + 1));
+/// Rows of the columns of `models` alone, and the models, renumbered alike; as they are where columns are few. What
+/// a model file says of the number of features then asks for no memory.
+pub(crate) fn compact(mut models: Vec<Weights>, x: CsrMatrix) -> (CsrMatrix, Vec<Weights>) {
+    if x.cols() <= FEW_COLUMNS.max(x.nnz()) {
+        return (x, models);
     }
-    let constant = model.values[..features].first().copied().unwrap_or(0.0);
-    let w = std::iter::once(constant).chain(model.values[features..].iter().copied());
-    (kept, w.collect())
+    // Column 0 is the intercept, and keeps its place.
+    let used = models.iter().flat_map(|model| model.indices.iter().copied());
+    let mut columns: Vec<u32> = std::iter::once(0).chain(used).collect();
+    columns.sort_unstable();
+    columns.dedup();
+    let place = |j: u32| columns.binary_search(&j).ok().map(|at| at as u32);
+    let mut kept = CsrMatrix::new(columns.len());
+    x.iter().for_each(|row| kept.push_filtered(row, place));
+    for index in models.iter_mut().flat_map(|model| &mut model.indices) {
+        *index = place(*index).unwrap_or(0);
+    }
+    (kept, models)
 }
 
 impl Answers {
@@ -81,12 +87,8 @@ impl Answers {
     /// Of a model on rows.
     pub fn of(loss: LossKind, model: &Weights, rows: Rows) -> Self {
         let mut this = Self::default();
-        let (x, w) = if rows.x.cols() > FEW_COLUMNS.max(rows.x.nnz()) {
-            compact(model, &rows.x)
-        } else {
-            let w = model.to_dense(rows.x.cols());
-            (rows.x, w)
-        };
+        let (x, models) = compact(vec![model.clone()], rows.x);
+        let w = models[0].to_dense(x.cols());
         // A model without an intercept has weight 0 there, so the constant feature changes nothing.
         let design = Design::new(x, true);
         this.add(loss, &design, &rows.y, rows.weights.as_deref(), &w);

@@ -11,12 +11,16 @@
 //! - [`storage`]: where files are kept; [`checkpoint`], [`record`]: what a run keeps for its own sake
 //! - [`local`]: both in one process; [`train`]: a whole run; [`config`], [`settings`], [`model`]:
 //!   what goes in and out
+//! - [`one_vs_rest`]: a run for each of several classes; [`classes`]: their model file; [`verdict`],
+//!   [`class_metrics`]: their answers
 //! - [`evaluate`], [`measures`], [`metrics`], [`folds`], [`synth`]: measures, and data to measure on
 //!
 //! Derivations are numbered M1, M2, ... in `docs/math.md`, and comments refer to them by number.
 
 pub mod baseline;
 pub mod checkpoint;
+pub mod class_metrics;
+pub mod classes;
 pub mod config;
 pub mod coordinator;
 pub mod data;
@@ -29,6 +33,7 @@ pub mod loss;
 pub mod measures;
 pub mod metrics;
 pub mod model;
+pub mod one_vs_rest;
 pub mod record;
 pub mod rng;
 pub mod round;
@@ -40,3 +45,4 @@ pub mod switchboard;
 pub mod synth;
 pub mod threshold;
 pub mod train;
+pub mod verdict;

@@ -8,6 +8,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    classes::ClassesFlaw,
     config::ValidConfig,
     data::{CsrMatrix, DataError, LabelMap, LabelRule, Normalize, RawData, Scale, apply_labels},
     loss::{LossKind, UnknownLoss},
@@ -241,20 +242,13 @@ impl Model {
 
     /// Writes the file whole or not at all.
     pub fn save(&self, storage: &dyn Storage, path: &Path) -> Result<(), ModelError> {
-        let text = self.to_json()?;
-        storage
-            .write(path, &mut |out| out.write_all(text.as_bytes()))
-            .map_err(|source| ModelError::Write { path: storage.name(path), source })
+        write_file(storage, path, &self.to_json()?)
     }
 
     /// Reads and checks a file.
     pub fn load(storage: &dyn Storage, path: &Path) -> Result<Self, ModelError> {
-        let name = storage.name(path);
-        let read = storage.open(path).and_then(read_object);
-        match read.map_err(|source| ModelError::Open { path: name.clone(), source })? {
-            Some(bytes) => Self::parse(&bytes, &name),
-            None => Err(ModelError::Foreign { path: name }),
-        }
+        let bytes = read_file(storage, path)?;
+        Self::parse(&bytes, &storage.name(path))
     }
 
     /// As [`Model::load`], of bytes that were read from `path`.
@@ -273,7 +267,7 @@ impl Model {
         Ok(model)
     }
 
-    fn validate(&self) -> Result<(), Flaw> {
+    pub(crate) fn validate(&self) -> Result<(), Flaw> {
         let finite = |x: f64| x.is_finite();
         if self.format != FORMAT {
             return Err(Flaw::Format(self.format.clone()));
@@ -346,6 +340,23 @@ fn numbered_features(
     let mut features: Vec<Numbered> = weights.iter().filter(there).map(numbered).collect();
     features.sort_unstable_by_key(|feature| feature.number);
     features
+}
+
+/// Writes a model file whole or not at all.
+pub(crate) fn write_file(storage: &dyn Storage, path: &Path, text: &str) -> Result<(), ModelError> {
+    storage
+        .write(path, &mut |out| out.write_all(text.as_bytes()))
+        .map_err(|source| ModelError::Write { path: storage.name(path), source })
+}
+
+/// The bytes of what may be a model file.
+pub(crate) fn read_file(storage: &dyn Storage, path: &Path) -> Result<Vec<u8>, ModelError> {
+    let name = storage.name(path);
+    match storage.open(path).and_then(read_object) {
+        Ok(Some(bytes)) => Ok(bytes),
+        Ok(None) => Err(ModelError::Foreign { path: name }),
+        Err(source) => Err(ModelError::Open { path: name, source }),
+    }
 }
 
 /// The bytes of a file, unless its size or its beginning shows that it is no JSON object: what a user named by
@@ -445,6 +456,14 @@ pub enum ModelError {
         /// What is wrong.
         why: Flaw,
     },
+    /// The same of a file of several classes.
+    #[error("the model {} cannot be used: {why}", path.display())]
+    InvalidClasses {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: ClassesFlaw,
+    },
     /// The model cannot be written as JSON.
     #[error("the model cannot be written as JSON: {source}")]
     Encode {
@@ -459,7 +478,10 @@ impl ModelError {
         match self {
             Self::Write { .. } | Self::Encode { .. } => false,
             Self::Open { source, .. } => !is_outage(source),
-            Self::Foreign { .. } | Self::Damaged { .. } | Self::Invalid { .. } => true,
+            Self::Foreign { .. }
+            | Self::Damaged { .. }
+            | Self::Invalid { .. }
+            | Self::InvalidClasses { .. } => true,
         }
     }
 }

@@ -73,7 +73,7 @@ impl TrainingSet {
 }
 
 /// Every `count`-th of `all`, from number `first`.
-fn every(all: &[f64], first: usize, count: usize) -> Vec<f64> {
+pub(crate) fn every(all: &[f64], first: usize, count: usize) -> Vec<f64> {
     all.iter().skip(first).step_by(count).copied().collect()
 }
 
@@ -121,6 +121,13 @@ impl Trained {
     }
 }
 
+/// What the rows of a shard are labelled, and how much each counts by itself.
+#[derive(Debug)]
+pub(crate) struct LabelledRows {
+    pub(crate) labels: Vec<f64>,
+    pub(crate) weights: Option<Vec<f64>>,
+}
+
 /// Why a run produced nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TrainError {
@@ -130,6 +137,17 @@ pub enum TrainError {
     /// It was stopped before there was any model.
     #[error("stopped before there was a model")]
     NoModel,
+    /// It was stopped before every class had a model.
+    #[error(
+        "stopped in class {class} of {classes}: the others have no model yet, so nothing is written; --time shares its \
+         time out among all classes"
+    )]
+    Unfinished {
+        /// The class that was being trained, from 1.
+        class: usize,
+        /// Number of classes.
+        classes: usize,
+    },
 }
 
 /// Trains on `set`.
@@ -187,6 +205,25 @@ impl Series {
     /// A label is not one of the training set.
     pub fn rows(&self, raw: RawData) -> Result<Rows, DataError> {
         self.manner.rows(raw)
+    }
+
+    /// The same rows with other targets, as if there had been no run: `rows` are those of each shard, and `label` is the
+    /// positive one.
+    pub(crate) fn retarget(&mut self, map: LabelMap, rows: &[LabelledRows], label: f64) {
+        self.launch.labels = Some(map);
+        self.last = None;
+        for (shard, rows) in self.shards.iter_mut().zip(rows) {
+            let sign = |&l: &f64| if l == label { 1.0 } else { -1.0 };
+            let y: Vec<f64> = rows.labels.iter().map(sign).collect();
+            let weights = map.row_weights(&y, rows.weights.clone());
+            shard.retarget(y, weights);
+        }
+    }
+
+    /// The scores of all rows, shard by shard.
+    pub(crate) fn scores(&self, model: &Weights) -> Vec<f64> {
+        let w = model.to_dense(self.launch.job.cols);
+        self.shards.iter().flat_map(|shard| shard.design().scores(&w)).collect()
     }
 
     /// The next run: the dual variables are those of the last one, and the search begins with its model.

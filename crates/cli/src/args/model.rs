@@ -16,10 +16,10 @@ pub(crate) struct PredictArgs {
     /// Where to write [default: stdout]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Print x'w in place of labels
+    /// Print x'w in place of labels; of several classes a number for each, in the order of their labels
     #[arg(long, conflicts_with = "probabilities")]
     pub(crate) scores: bool,
-    /// Print the probability of the positive class (logistic models)
+    /// Print the probability of the positive class, or of each of several (logistic models)
     #[arg(long)]
     pub(crate) probabilities: bool,
     /// The table has no label column: all of its columns are features

@@ -17,8 +17,8 @@ use crate::{
 
 #[derive(Debug, thiserror::Error)]
 enum ExportError {
-    #[error("LIBLINEAR has whole numbers for labels, and this model's are {0} and {1}")]
-    Labels(f64, f64),
+    #[error("LIBLINEAR has whole numbers for labels, and of this model's these are not: {0}")]
+    Labels(String),
     #[error("LIBLINEAR has at most {max} features, and this model is of {0}", max = i32::MAX)]
     TooWide(usize),
     #[error("the model is of data without any feature: there is nothing to export")]
@@ -34,7 +34,8 @@ pub(crate) fn run(args: &ExportArgs, storage: &dyn Storage) -> Result<(), Failur
     output::start_log(false);
     let (mut model, loss) = input::load_model(storage, &args.model)?;
     if let Some(file) = &args.names {
-        model.set_names(&columns::read_names(file)?);
+        let names = columns::read_names(file)?;
+        model.members_mut().iter_mut().for_each(|member| member.set_names(&names));
     }
     plan::check_output("the export", Some(&args.output))?;
     if let (Ok(from), Ok(to)) = (args.model.canonicalize(), args.output.canonicalize())
@@ -42,13 +43,13 @@ pub(crate) fn run(args: &ExportArgs, storage: &dyn Storage) -> Result<(), Failur
     {
         return Err(Failure::input(ExportError::Itself(args.output.display().to_string())));
     }
-    if model.features == 0 {
+    if model.first().features == 0 {
         return Err(Failure::input(ExportError::NoFeatures));
     }
     let written = match args.format {
         FormatName::Liblinear => {
             let header = liblinear::header(&model, loss).map_err(Failure::input)?;
-            storage.write(&args.output, &mut |out| liblinear::write(&model, &header, out))
+            storage.write(&args.output, &mut |out| liblinear::write(model.members(), &header, out))
         }
         FormatName::Json => storage.write(&args.output, &mut |out| json::write(&model, loss, out)),
         FormatName::Onnx => {
@@ -58,7 +59,7 @@ pub(crate) fn run(args: &ExportArgs, storage: &dyn Storage) -> Result<(), Failur
     };
     let path = args.output.display().to_string();
     written.map_err(|source| Failure::run(ExportError::Write { path, source }))?;
-    for duty in duties(&model, args.format) {
+    for duty in duties(model.first(), args.format) {
         tracing::warn!("{duty}");
     }
     Ok(())

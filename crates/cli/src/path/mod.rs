@@ -161,7 +161,7 @@ pub(crate) fn run(args: &PathArgs, storage: &dyn Storage) -> Result<(), Failure>
     if let Some(path) = &args.job.model {
         let at = chosen.ok_or_else(|| Failure::input(PathError::NoChoice))?;
         let mut model = refit(&configs[at], &mut series, &mut console)?.model;
-        columns.describe(&mut model);
+        columns.describe(std::slice::from_mut(&mut model));
         model.save(storage, path)?;
     }
     let report = Report::new(settings, score.name(), begin.elapsed());

@@ -2,6 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
+    slice,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -68,9 +69,15 @@ impl Judge {
         let rows = match self.rows.take() {
             Some(rows) => rows,
             None => {
-                let data = std::slice::from_ref(&self.data);
-                let raw =
-                    input::read_raw(storage, &trained.model, data, Labels::Needed, None, None)?;
+                let data = slice::from_ref(&self.data);
+                let raw = input::read_raw(
+                    storage,
+                    slice::from_ref(&trained.model),
+                    data,
+                    Labels::Needed,
+                    None,
+                    None,
+                )?;
                 series.rows(raw)?
             }
         };

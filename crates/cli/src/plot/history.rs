@@ -14,6 +14,9 @@ const LARGEST: f64 = 1e100;
 /// One line of a history file; only what is drawn.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Round {
+    /// The label of the class being trained, where there are several.
+    #[serde(default)]
+    class: Option<f64>,
     pub(super) round: f64,
     pub(super) seconds: f64,
     #[serde(default)]
@@ -67,8 +70,8 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Reads JSON lines; empty lines are passed over.
-    pub(super) fn read(path: &Path, label: Option<&str>) -> Result<Self, PlotError> {
+    /// Reads JSON lines; empty lines are passed over. Several classes are several runs, each from its own start.
+    pub(super) fn read(path: &Path, label: Option<&str>) -> Result<Vec<Self>, PlotError> {
         let text = fs::read_to_string(path)
             .map_err(|source| PlotError::Read { path: path.to_owned(), source })?;
         let rounds = parse(path, &text)?;
@@ -79,8 +82,18 @@ impl History {
             return Err(PlotError::NothingToDraw(path.to_owned()));
         }
         let stem = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let label = printable(&label.map_or_else(stem, str::to_owned));
-        Ok(Self { label, rounds })
+        let label = label.map_or_else(stem, str::to_owned);
+        let runs = rounds.chunk_by(|a, b| a.class == b.class);
+        Ok(runs.map(|rounds| Self::of_run(&label, rounds)).collect())
+    }
+
+    fn of_run(label: &str, rounds: &[Round]) -> Self {
+        let class = rounds.first().and_then(|round| round.class);
+        let label = match class {
+            Some(class) => printable(&format!("{label}, class {class}")),
+            None => printable(label),
+        };
+        Self { label, rounds: rounds.to_vec() }
     }
 }
 
@@ -152,6 +165,24 @@ mod tests {
         assert!(torn_first.starts_with("run.jsonl:1: "), "{torn_first}");
         let middle = parse_text(&format!("{good}\nhello\n{good}\n")).unwrap_err().to_string();
         assert!(middle.starts_with("run.jsonl:2: not a history line"), "{middle}");
+    }
+
+    #[test]
+    fn several_classes_are_several_runs() {
+        let line = |class: &str, round: u8| {
+            format!("{{{class}\"round\":{round},\"seconds\":1,\"objective\":0.5}}\n")
+        };
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run.jsonl");
+        let classes = ["\"class\":1.0,", "\"class\":2.5,"];
+        let text = classes.map(|class| line(class, 1) + &line(class, 2)).concat();
+        fs::write(&path, text).unwrap();
+        let runs = History::read(&path, None).unwrap();
+        let names: Vec<&str> = runs.iter().map(|run| run.label.as_str()).collect();
+        assert_eq!(names, ["run, class 1", "run, class 2.5"]);
+        assert!(runs.iter().all(|run| run.rounds.len() == 2));
+        fs::write(&path, line("", 1)).unwrap();
+        assert_eq!(History::read(&path, Some("x")).unwrap()[0].label, "x");
     }
 
     #[test]

@@ -140,14 +140,16 @@ fn read_all(args: &PlotArgs) -> Result<Vec<History>, PlotError> {
         return Err(PlotError::Labels { labels, histories });
     }
     let read = |(i, path): (usize, &PathBuf)| {
-        let history = History::read(path, args.labels.get(i).map(String::as_str))?;
-        let counted = history.rounds.iter().any(|round| round.bytes() > 0.0);
+        let runs = History::read(path, args.labels.get(i).map(String::as_str))?;
+        let counted = runs.iter().flat_map(|run| &run.rounds).any(|round| round.bytes() > 0.0);
         if args.x == XAxis::Bytes && !counted {
             return Err(PlotError::NoBytes(path.clone()));
         }
-        Ok(history)
+        Ok(runs)
     };
-    args.histories.iter().enumerate().map(read).collect()
+    let by_file: Result<Vec<Vec<History>>, PlotError> =
+        args.histories.iter().enumerate().map(read).collect();
+    Ok(by_file?.into_iter().flatten().collect())
 }
 
 /// The format of the picture.

@@ -172,6 +172,16 @@ pub enum DataError {
         /// The model's positive label.
         positive: f64,
     },
+    /// A label that is none of several classes.
+    #[error("row {row}: label {label} is none of the {classes} labels that the model knows")]
+    UnknownClass {
+        /// 1-based row.
+        row: usize,
+        /// Its label.
+        label: f64,
+        /// How many classes the model has.
+        classes: usize,
+    },
 }
 
 impl DataError {

@@ -13,7 +13,7 @@ use wincode::{SchemaRead, SchemaWrite};
 use super::{class_weight::ClassWeight, error::DataError};
 
 /// Distinct labels that are counted; a set with more is no classification task.
-const MAX_DISTINCT: usize = 64;
+pub(crate) const MAX_DISTINCT: usize = 64;
 
 /// Labels that a message shows.
 const SHOWN: usize = 8;

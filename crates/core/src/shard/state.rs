@@ -6,9 +6,10 @@ use crate::{
     loss::{Loss, with_loss},
     round::{Job, Sparse, narrowed},
     solver::Sdiht,
+    threshold::TopK,
 };
 
-use super::Shard;
+use super::{Shard, view::View};
 
 /// Most steps that a solver can have taken: far above any run, and far from where counting ends.
 const MOST_STEPS: u64 = 1 << 48;
@@ -91,6 +92,14 @@ impl Shard {
         self.job = job;
         self.forget_model();
         self.restate()
+    }
+
+    /// Begins anew on the same rows with other targets, as a shard that was just made.
+    pub(crate) fn retarget(&mut self, y: Vec<f64>, weights: Option<Vec<f64>>) {
+        (self.y, self.weights) = (y, weights);
+        self.restart();
+        self.view = View::new(self.job.cols);
+        (self.uplink, self.ahead) = (TopK::new(), TopK::new());
     }
 
     fn forget_model(&mut self) {
