@@ -61,8 +61,12 @@ fn largest(scores: &[f64]) -> usize {
 fn every_class_has_the_model_of_its_own_run() {
     let place = Place::new();
     let data = generated(&place, "a.svm", 400, 1);
-    let cases: [&[&str]; 4] = [
+    let weights: String = (0..400).map(|row| format!("{}\n", 1 + row % 3)).collect();
+    let weights = place.write("weights.txt", weights).to_str().unwrap().to_owned();
+    let keep = place.write("keep.txt", "5\n100\n").to_str().unwrap().to_owned();
+    let cases: [&[&str]; 5] = [
         &[],
+        &["--weights", &weights, "--keep", &keep, "--scale", "std", "--workers", "2"],
         &["--loss", "logistic", "--class-weight", "balanced", "--normalize", "l2"],
         &["--workers", "3", "--no-intercept", "--C", "0.5"],
         &["--algorithm", "sdiht", "--rounds", "20", "--batch-size", "50"],

@@ -13,6 +13,7 @@ mod encryption;
 mod exports;
 mod faults;
 mod files;
+mod guide;
 mod hostile;
 mod input;
 mod matrix;
