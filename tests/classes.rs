@@ -309,6 +309,22 @@ fn the_time_is_that_of_all_classes() {
     }
 }
 
+#[test]
+fn classes_that_had_no_time_are_named() {
+    let place = Place::new();
+    let data = generated(&place, "a.svm", 400, 10);
+    let (mut train, model) = place.train(&data, 8, "m.json");
+    let out = output(train.args(["--time", "1ms"]));
+    assert!(out.status.success());
+    for (at, label) in LABELS.iter().enumerate() {
+        let empty = read_json(&model)["models"][at]["indices"] == serde_json::json!([]);
+        let said = stderr(&out).contains(&format!("label {label} has no weights"));
+        // The intercept alone is something to say.
+        assert!(said <= empty, "label {label}");
+    }
+    assert!(stderr(&out).contains("has no weights"));
+}
+
 /// Interrupts a run of four classes, each of which would take 10 s, in the class with this label.
 #[cfg(unix)]
 fn interrupted_in(place: &Place, label: f64, time: &str) -> std::process::Output {

@@ -102,6 +102,12 @@ fn train_classes(
     let trained = all.train(config, &mut console)?;
     // What is left to do needs the models alone.
     drop(all);
+    for label in trained.without_weights() {
+        tracing::warn!(
+            "label {label} has no weights, so its score is 0 for every row: rows that score below 0 everywhere else get it; \
+             give it more time"
+        );
+    }
     let model = AnyModel::Several(trained.model());
     let elapsed = trained.runs.iter().map(|run| run.tally.elapsed).sum();
     run.deliver(model, elapsed, console, |seconds, test, _| {

@@ -77,6 +77,12 @@ impl TrainedClasses {
         Classes::new(self.labels.clone(), models)
     }
 
+    /// The labels whose models say nothing, for want of time or of a reason.
+    pub fn without_weights(&self) -> impl Iterator<Item = f64> + '_ {
+        let is_empty = |run: &Trained| run.model.columns().values.iter().all(|&w| w == 0.0);
+        self.labels.iter().zip(&self.runs).filter(move |(_, run)| is_empty(run)).map(|(&l, _)| l)
+    }
+
     /// Why the runs ended: of all classes, the one that came least far.
     pub fn stopped(&self) -> Stopped {
         let reasons = self.runs.iter().map(|run| run.stopped);
