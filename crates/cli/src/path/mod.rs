@@ -14,7 +14,6 @@ use ddiht_core::{
     config::{Algorithm, ValidConfig},
     coordinator::Search,
     data::{self, LabelColumn, RawData, ReadOptions},
-    folds::Spread,
     storage::Storage,
     train::{Series, Trained, TrainingSet},
 };
@@ -134,28 +133,16 @@ pub(crate) fn run(args: &PathArgs, storage: &dyn Storage) -> Result<(), Failure>
     let raw = data::read(storage, &args.data, &options)?;
     let with_choice = |config| columns.choose(&args.job, raw.zero_based, config);
     let configs = configs.into_iter().map(with_choice).collect::<Result<Vec<_>, _>>()?;
-    let spreads = cross_validate(args, &configs, &raw, score, &signals)?;
-
-    let set = TrainingSet::prepare(&configs[0], raw)?;
-    set.launch().remarks(0).iter().for_each(|remark| tracing::info!("{remark}"));
-    let mut series = Series::new(set);
-    let mut console = Console::start(true, None, signals.clone());
-    let mut judge = args.valid.as_deref().map(|data| validate::Judge::new(data, score));
-    let mut settings: Vec<Setting> = Vec::new();
-    let mut trained_for = Duration::ZERO;
-    for (at, config) in configs.iter().enumerate() {
-        let trained = series.run(config, Search::Near, &mut console)?;
-        let spread = match &mut judge {
-            Some(judge) => Some(judge.score(storage, &series, &trained)?),
-            None => spreads.get(at).copied(),
-        };
-        settings.push(Setting::new(config, &trained, trained_for, spread));
-        trained_for = trained.tally.elapsed;
-        tracing::info!("{}", settings[at].line());
-        if signals.came() || judge.as_ref().is_some_and(|judge| judge.has_seen_enough(PATIENCE)) {
-            break;
+    let walk = |raw: RawData| walk(args, storage, &configs, raw, score, &signals);
+    let (spreads, walked) = match folds(args, &raw)? {
+        None => (Vec::new(), walk(raw)),
+        Some(count) => {
+            let whole = raw.clone();
+            validate::all_folds(&configs, &raw, count, score, &signals, || walk(whole))?
         }
-    }
+    };
+    let Walked { mut settings, mut series, mut console } = walked?;
+    settings.iter_mut().zip(&spreads).for_each(|(setting, spread)| setting.judge(spread));
     report::share_bounds(&mut settings);
     let chosen = choose(args, &settings);
     if let Some(path) = &args.job.model {
@@ -191,19 +178,54 @@ fn score_of(args: &PathArgs, configs: &[ValidConfig]) -> Result<Score, Failure> 
     if fits { Ok(score) } else { Err(Failure::input(PathError::Score(score.name()))) }
 }
 
-fn cross_validate(
+/// The number of folds, if there are to be any.
+fn folds(args: &PathArgs, raw: &RawData) -> Result<Option<usize>, Failure> {
+    let rows = raw.labels.len();
+    match args.folds {
+        Some(folds) if folds < 2 || folds > rows => {
+            Err(Failure::input(PathError::Folds { folds, rows }))
+        }
+        folds => Ok(folds),
+    }
+}
+
+/// The path on all rows.
+struct Walked {
+    settings: Vec<Setting>,
+    series: Series,
+    console: Console,
+}
+
+/// Trains every setting on all rows, each from where the one before ended.
+fn walk(
     args: &PathArgs,
+    storage: &dyn Storage,
     configs: &[ValidConfig],
-    raw: &RawData,
+    raw: RawData,
     score: Score,
     signals: &Signals,
-) -> Result<Vec<Spread>, Failure> {
-    let Some(folds) = args.folds else { return Ok(Vec::new()) };
-    let rows = raw.labels.len();
-    if folds < 2 || folds > rows {
-        return Err(Failure::input(PathError::Folds { folds, rows }));
+) -> Result<Walked, Failure> {
+    let set = TrainingSet::prepare(&configs[0], raw)?;
+    set.launch().remarks(0).iter().for_each(|remark| tracing::info!("{remark}"));
+    let mut series = Series::new(set);
+    let mut console = Console::start(true, None, signals.clone());
+    let mut judge = args.valid.as_deref().map(|data| validate::Judge::new(data, score));
+    let mut settings: Vec<Setting> = Vec::new();
+    let mut trained_for = Duration::ZERO;
+    for config in configs {
+        let trained = series.run(config, Search::Near, &mut console)?;
+        let mut setting = Setting::new(config, &trained, trained_for);
+        trained_for = trained.tally.elapsed;
+        if let Some(judge) = &mut judge {
+            setting.judge(&judge.score(storage, &series, &trained)?);
+        }
+        tracing::info!("{}", setting.line());
+        settings.push(setting);
+        if signals.came() || judge.as_ref().is_some_and(|judge| judge.has_seen_enough(PATIENCE)) {
+            break;
+        }
     }
-    validate::all_folds(configs, raw, folds, score, signals)
+    Ok(Walked { settings, series, console })
 }
 
 /// The setting that --model writes.

@@ -29,12 +29,7 @@ pub(super) struct Setting {
 
 impl Setting {
     /// Of what was `trained` after the settings `before` it, which have taken so long.
-    pub(super) fn new(
-        config: &ValidConfig,
-        trained: &Trained,
-        before: Duration,
-        spread: Option<Spread>,
-    ) -> Self {
+    pub(super) fn new(config: &ValidConfig, trained: &Trained, before: Duration) -> Self {
         let model = &trained.model;
         Self {
             k: config.get().k,
@@ -46,9 +41,14 @@ impl Setting {
             rounds: trained.tally.reported,
             passes: trained.tally.passes(),
             seconds: trained.tally.elapsed.saturating_sub(before).as_secs_f64(),
-            score: spread.map(|s| s.mean),
-            score_error: spread.map(|s| s.error),
+            score: None,
+            score_error: None,
         }
+    }
+
+    /// Takes its score on rows that were not trained on.
+    pub(super) fn judge(&mut self, spread: &Spread) {
+        (self.score, self.score_error) = (Some(spread.mean), Some(spread.error));
     }
 
     /// No model of this setting is better than `bound` either.

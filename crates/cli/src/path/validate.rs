@@ -96,39 +96,45 @@ impl Judge {
 /// The scores of all settings on one fold.
 type Scores = Result<Vec<f64>, Failure>;
 
-/// Trains along the path on every fold, several folds at once, and scores each setting on the rows left out.
-pub(super) fn all_folds(
+/// Trains along the path on every fold, several folds at once, and scores each setting on the rows left out. Meanwhile this
+/// thread does `besides`, and then helps.
+pub(super) fn all_folds<T>(
     configs: &[ValidConfig],
     raw: &RawData,
     count: usize,
     score: Score,
     signals: &Signals,
-) -> Result<Vec<Spread>, Failure> {
+    besides: impl FnOnce() -> T,
+) -> Result<(Vec<Spread>, T), Failure> {
     let settings = configs[0].get();
     let labels = classes(&raw.labels, settings.positive.as_ref());
     let folds = Folds::deal(&labels, settings.loss.is_classification(), count, settings.seed);
     let next = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<Scores>>> = (0..count).map(|_| Mutex::new(None)).collect();
-    // Threads of their own: a run waits for its shards, which must find room in the pool.
-    thread::scope(|scope| {
-        for _ in 0..rayon::current_num_threads().min(count) {
-            scope.spawn(|| {
-                loop {
-                    let fold = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(place) = results.get(fold) else { return };
-                    let scores = one_fold(configs, raw, &folds, fold, score, signals);
-                    *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(scores);
-                    tracing::info!("fold {} of {count} is done", fold + 1);
-                }
-            });
+    let work = || {
+        loop {
+            let fold = next.fetch_add(1, Ordering::Relaxed);
+            let Some(place) = results.get(fold) else { return };
+            let scores = one_fold(configs, raw, &folds, fold, score, signals);
+            *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(scores);
+            tracing::info!("fold {} of {count} is done", fold + 1);
         }
+    };
+    // Threads of their own: a run waits for its shards, which must find room in the pool.
+    let done = thread::scope(|scope| {
+        for _ in 1..rayon::current_num_threads().min(count + 1) {
+            scope.spawn(work);
+        }
+        let done = besides();
+        work();
+        done
     });
     let mut by_fold = Vec::with_capacity(count);
     for result in results {
         by_fold.extend(result.into_inner().unwrap_or_else(PoisonError::into_inner).transpose()?);
     }
     let of_setting = |at: usize| by_fold.iter().map(|fold| fold[at]).collect::<Vec<f64>>();
-    Ok((0..configs.len()).map(|at| Spread::of(&of_setting(at))).collect())
+    Ok(((0..configs.len()).map(|at| Spread::of(&of_setting(at))).collect(), done))
 }
 
 fn one_fold(

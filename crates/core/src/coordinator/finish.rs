@@ -143,7 +143,13 @@ impl Finish {
         let width = width::initial(job.loss);
         let start = |mut model: Weights| {
             model.make_room(job.kept);
-            Start { model, size: job.k / 4, banned: Vec::new(), width, may_widen: true }
+            Start {
+                model,
+                size: job.k / if kicking { 4 } else { 16 },
+                banned: Vec::new(),
+                width,
+                may_widen: true,
+            }
         };
         let first = models.pop_front().unwrap_or_default();
         let (search, ask) = Exchange::new(start(first), tally);
