@@ -111,8 +111,52 @@ impl Drop for Messenger {
     }
 }
 
-/// Runs to the end; shards work in parallel, each on one directive at a time.
+/// Runs to the end.
 pub fn run(
+    coordinator: &mut Coordinator,
+    shards: &mut [Shard],
+    host: &mut (impl Host + Send),
+) -> Result<Stopped, CoordinatorError> {
+    match shards {
+        // All of it on a thread of the pool: to hand each of thousands of directives from thread to thread would take
+        // longer than the small ones do.
+        [shard] => rayon::scope(|_| run_alone(coordinator, shard, host)),
+        several => run_together(coordinator, several, host),
+    }
+}
+
+fn run_alone(
+    coordinator: &mut Coordinator,
+    shard: &mut Shard,
+    host: &mut impl Host,
+) -> Result<Stopped, CoordinatorError> {
+    let clock = host.clock();
+    let mut costs = Costs::new(1);
+    loop {
+        // There is always a command until the run is over: the one shard has answered.
+        match coordinator.poll() {
+            Some(Command::Send { round, directive, .. }) => {
+                let start = clock();
+                let reply = shard.handle(round, &directive);
+                costs.spend(0, clock().saturating_sub(start));
+                if host.interrupted() {
+                    coordinator.handle(clock(), Event::Stop);
+                }
+                coordinator.handle(clock(), Event::Answer { shard: 0, round, reply });
+            }
+            Some(Command::Report) => {
+                host.report(coordinator.tally(), &costs);
+                costs.close_round();
+            }
+            Some(Command::Finish(why)) => return Ok(why),
+            Some(Command::Fail(why)) => return Err(why),
+            None => return Ok(Stopped::Interrupted),
+        }
+    }
+}
+
+/// Shards work in parallel, each on one directive at a time.
+fn run_together(
     coordinator: &mut Coordinator,
     shards: &mut [Shard],
     host: &mut impl Host,

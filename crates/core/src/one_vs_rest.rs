@@ -140,7 +140,7 @@ impl OneVsRest {
     pub fn train(
         &mut self,
         config: &ValidConfig,
-        host: &mut impl ClassHost,
+        host: &mut (impl ClassHost + Send),
     ) -> Result<TrainedClasses, TrainError> {
         let labels: Vec<f64> = self.counts.iter().map(|&(label, _)| label).collect();
         let mut verdicts = Verdicts::new(self.rows.iter().map(|rows| rows.labels.len()).sum());
@@ -164,7 +164,7 @@ impl OneVsRest {
         &mut self,
         config: &ValidConfig,
         turn: Turn,
-        host: &mut impl Host,
+        host: &mut (impl Host + Send),
     ) -> Result<Trained, TrainError> {
         let (label, rows) = self.counts[turn.class - 1];
         let others = self.launch().job.total_rows as u64 - rows;

@@ -154,7 +154,7 @@ pub enum TrainError {
 pub fn train(
     config: &ValidConfig,
     set: TrainingSet,
-    host: &mut impl Host,
+    host: &mut (impl Host + Send),
 ) -> Result<Trained, TrainError> {
     Series::new(set).run(config, Search::Whole, host)
 }
@@ -234,7 +234,7 @@ impl Series {
         &mut self,
         config: &ValidConfig,
         search: Search,
-        host: &mut impl Host,
+        host: &mut (impl Host + Send),
     ) -> Result<Trained, TrainError> {
         let Job { total_rows, cols, entries, .. } = self.launch.job;
         let job = config.job(total_rows, cols, entries);
