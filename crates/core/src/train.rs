@@ -34,10 +34,15 @@ struct Manner {
 impl Manner {
     fn rows(&self, raw: RawData) -> Result<Rows, DataError> {
         let mut rows = self.preparation.rows(raw, self.labels.as_ref())?;
+        self.scale(&mut rows);
+        Ok(rows)
+    }
+
+    fn scale(&self, rows: &mut Rows) {
         if let Some(divisors) = &self.divisors {
+            // Rows that are not trained on may have columns of their own, which no model uses.
             rows.x.divide_columns(|j| divisors.get(j as usize).copied().unwrap_or(1.0));
         }
-        Ok(rows)
     }
 }
 
@@ -46,12 +51,11 @@ impl TrainingSet {
     pub fn prepare(config: &ValidConfig, raw: RawData) -> Result<Self, DataError> {
         let preparation = Preparation::of(config);
         let launch = Launch::new(config, &[preparation.describe(&raw)])?;
-        let Rows { mut x, y, weights } = preparation.rows(raw, launch.labels.as_ref())?;
-        let divisors = config.get().scale.divisors(&x);
-        if let Some(divisors) = &divisors {
-            x.divide_columns(|j| divisors[j as usize]);
-        }
+        let mut rows = preparation.rows(raw, launch.labels.as_ref())?;
+        let divisors = config.get().scale.divisors(&rows.x);
         let manner = Manner { preparation, labels: launch.labels, divisors };
+        manner.scale(&mut rows);
+        let Rows { x, y, weights } = rows;
         let count = config.get().workers;
         let shards = if count == 1 {
             vec![Rows { x, y, weights }]

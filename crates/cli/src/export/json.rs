@@ -17,8 +17,9 @@ const FORMAT: &str = "ddiht-export";
 const VERSION: u32 = 1;
 const CLASSIFICATION: &str = "classification";
 
+/// What every description begins with.
 #[derive(Debug, Serialize)]
-struct Description<'a> {
+struct Head {
     format: &'static str,
     version: u32,
     task: &'static str,
@@ -30,34 +31,38 @@ struct Description<'a> {
     normalize: Normalize,
     first_feature: u32,
     features: usize,
-    labels: Option<Labels<'a>>,
+}
+
+/// The numbers of one model.
+#[derive(Debug, Serialize)]
+struct Numbers<'a> {
     intercept: f64,
     weights: Vec<Weight<'a>>,
     certificate: Certificate,
 }
 
+#[derive(Debug, Serialize)]
+struct Description<'a> {
+    #[serde(flatten)]
+    head: Head,
+    labels: Option<Labels<'a>>,
+    #[serde(flatten)]
+    numbers: Numbers<'a>,
+}
+
 /// The same of several classes.
 #[derive(Debug, Serialize)]
 struct ClassesDescription<'a> {
-    format: &'static str,
-    version: u32,
-    task: &'static str,
-    loss: &'static str,
-    score: &'static str,
-    answer: &'static str,
-    probability: Option<&'static str>,
-    normalize: Normalize,
-    first_feature: u32,
-    features: usize,
+    #[serde(flatten)]
+    head: Head,
     classes: Vec<Class<'a>>,
 }
 
 #[derive(Debug, Serialize)]
 struct Class<'a> {
     label: f64,
-    intercept: f64,
-    weights: Vec<Weight<'a>>,
-    certificate: Certificate,
+    #[serde(flatten)]
+    numbers: Numbers<'a>,
 }
 
 #[derive(Debug, Serialize)]
@@ -101,58 +106,60 @@ pub(super) fn write(
 }
 
 fn describe(model: &Model, loss: LossKind) -> Description<'_> {
-    let classes = loss.is_classification();
+    let (task, answer) = if loss.is_classification() {
+        (CLASSIFICATION, "labels.positive where score > 0, else labels.negative")
+    } else {
+        ("regression", "score")
+    };
+    let probability = "1 / (1 + exp(-score)), of labels.positive";
     Description {
-        format: FORMAT,
-        version: VERSION,
-        task: if classes { CLASSIFICATION } else { "regression" },
-        loss: loss.name(),
-        score: score(model.normalize),
-        answer: if classes {
-            "labels.positive where score > 0, else labels.negative"
-        } else {
-            "score"
-        },
-        probability: has_probabilities(loss).then_some("1 / (1 + exp(-score)), of labels.positive"),
-        normalize: model.normalize,
-        first_feature: first_feature(model),
-        features: model.features,
+        head: head(model, loss, task, answer, probability),
         labels: model.labels.map(|[negative, positive]| Labels {
             negative,
             positive,
             rule: model.positive.as_ref(),
         }),
-        intercept: model.intercept.unwrap_or(0.0),
-        weights: weights(model),
-        certificate: certificate(model),
+        numbers: numbers(model),
     }
 }
 
 fn describe_classes(classes: &Classes, loss: LossKind) -> ClassesDescription<'_> {
-    let first = &classes.models()[0];
+    let answer = "the label of the class with the largest score, of equal ones the first";
+    let probability = "1 / (1 + exp(-score)), divided by the sum of the same of all classes";
+    let class = |(&label, model)| Class { label, numbers: numbers(model) };
     ClassesDescription {
+        head: head(&classes.models()[0], loss, CLASSIFICATION, answer, probability),
+        classes: classes.labels().iter().zip(classes.models()).map(class).collect(),
+    }
+}
+
+/// The head of a description; `probability` is said where there are probabilities.
+fn head(
+    model: &Model,
+    loss: LossKind,
+    task: &'static str,
+    answer: &'static str,
+    probability: &'static str,
+) -> Head {
+    Head {
         format: FORMAT,
         version: VERSION,
-        task: CLASSIFICATION,
+        task,
         loss: loss.name(),
-        score: score(first.normalize),
-        answer: "the label of the class with the largest score, of equal ones the first",
-        probability: has_probabilities(loss)
-            .then_some("1 / (1 + exp(-score)), divided by the sum of the same of all classes"),
-        normalize: first.normalize,
-        first_feature: first_feature(first),
-        features: first.features,
-        classes: classes
-            .labels()
-            .iter()
-            .zip(classes.models())
-            .map(|(&label, model)| Class {
-                label,
-                intercept: model.intercept.unwrap_or(0.0),
-                weights: weights(model),
-                certificate: certificate(model),
-            })
-            .collect(),
+        score: score(model.normalize),
+        answer,
+        probability: has_probabilities(loss).then_some(probability),
+        normalize: model.normalize,
+        first_feature: first_feature(model),
+        features: model.features,
+    }
+}
+
+fn numbers(model: &Model) -> Numbers<'_> {
+    Numbers {
+        intercept: model.intercept.unwrap_or(0.0),
+        weights: weights(model),
+        certificate: certificate(model),
     }
 }
 
