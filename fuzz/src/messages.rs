@@ -164,7 +164,7 @@ fn try_questions(shard: &mut Shard, job: ddiht_core::round::Job) {
     let asked = [
         Directive::Ascend(delta),
         Directive::Sdiht { model: Weights::default(), unscored: vec![] },
-        Directive::Nominate { probe: Probe::default(), count: 2 },
+        Directive::Nominate { probe: Probe::default(), count: 2, hasty: false },
         Directive::Certify { support: vec![0] },
         Directive::Measure { model: Weights::default() },
     ];

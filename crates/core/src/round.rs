@@ -112,6 +112,12 @@ pub struct Job {
 pub enum Directive {
     /// Changes of the shared model, then one dual round on its support (M5).
     Ascend(ModelDelta),
+    /// Dual rounds on all columns, as many as it takes to come near a relative gap; of a single shard, when all features
+    /// may be in the model.
+    Settle {
+        /// The gap.
+        gap: f64,
+    },
     /// A dual round, then evidence and the loss of a model: a bound needs no round of its own (M7).
     Attest(Attest),
     /// Evidence for a bound: exact `u` on these columns (M7).
@@ -127,6 +133,8 @@ pub enum Directive {
         probe: Probe,
         /// How many columns.
         count: usize,
+        /// Whether the curvature at the model itself will do, in place of that over the steps that columns would take.
+        hasty: bool,
     },
     /// Exact gradient and curvature, at the model of the last [`Directive::Nominate`].
     Survey {
@@ -159,13 +167,22 @@ pub enum Directive {
 impl Directive {
     /// Whether it is a step of the method itself, and not of the certificate, the finish or the end.
     pub fn is_step(&self) -> bool {
-        matches!(self, Self::Ascend(_) | Self::Attest(_) | Self::Sdiht { .. } | Self::Score { .. })
+        matches!(
+            self,
+            Self::Ascend(_)
+                | Self::Settle { .. }
+                | Self::Attest(_)
+                | Self::Sdiht { .. }
+                | Self::Score { .. }
+        )
     }
 
     /// What kind of round it opens.
     pub fn kind(&self) -> RoundKind {
         match self {
-            Self::Ascend(_) | Self::Attest(_) | Self::Sdiht { .. } => RoundKind::Dual,
+            Self::Ascend(_) | Self::Settle { .. } | Self::Attest(_) | Self::Sdiht { .. } => {
+                RoundKind::Dual
+            }
             Self::Flush => RoundKind::Flush,
             Self::Certify { .. } => RoundKind::Certify,
             Self::Score { .. } => RoundKind::Score,
@@ -284,6 +301,11 @@ pub struct Probe {
 pub enum Reply {
     /// To [`Directive::Ascend`] and [`Directive::Flush`]: the largest entries of `u_m - held_m`.
     Ascend(Sparse<f32>),
+    /// To [`Directive::Settle`].
+    Settled {
+        /// Entries of the data that were visited.
+        visited: u64,
+    },
     /// To [`Directive::Attest`].
     Attested(Attested),
     /// To [`Directive::Certify`].
@@ -319,6 +341,7 @@ impl Reply {
         let all = job.entries as f64 / job.shards as f64;
         match self {
             Self::Ascend(_) => all * job.passes as f64,
+            Self::Settled { visited } => *visited as f64,
             Self::Attested(_) => all * (job.passes as f64 + 2.0),
             Self::Gradient(slope) => slope.visited as f64,
             Self::Evidence(_) => all,

@@ -45,7 +45,10 @@ impl TopK {
         self.hint = if self.pool.len() > k { 0.8 * cut } else { 0.0 };
         out.clear();
         out.extend(self.pool.iter().take(k).map(|&(_, j)| j));
-        out.sort_unstable();
+        // A pool that is taken whole is still in order.
+        if self.pool.len() > k {
+            out.sort_unstable();
+        }
     }
 
     /// Gathers the entries of at least `floor`, zeros excepted.
@@ -93,11 +96,11 @@ pub fn sum_of_largest(values: &mut [f64], k: usize) -> f64 {
     if k == 0 {
         return 0.0;
     }
-    if values.len() > k {
-        values.select_nth_unstable_by(k - 1, |a, b| b.total_cmp(a));
+    if values.len() <= k {
+        return values.iter().sum();
     }
-    let count = k.min(values.len());
-    let kept = &mut values[..count];
+    values.select_nth_unstable_by(k - 1, |a, b| b.total_cmp(a));
+    let kept = &mut values[..k];
     // Ascending order makes the sum independent of how the selection shuffled them.
     kept.sort_unstable_by(f64::total_cmp);
     kept.iter().sum()

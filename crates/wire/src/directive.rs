@@ -12,7 +12,7 @@ use ddiht_core::round::{Attest, Directive, Job, ModelDelta, Probe, Weights};
 
 use crate::{
     bounds::Bounds,
-    check::{all_finite, at_most, positive, present, ranged, same_length},
+    check::{magnitude, all_finite, at_most, positive, present, ranged, same_length},
     columns::{from_gaps, to_gaps},
     error::WireError,
     exchange::{Turn, decode_ending},
@@ -58,14 +58,16 @@ impl DirectiveEncoder {
             }),
             Directive::Certify { support } => Next::Certify(pb::Certify { gaps: to_gaps(support) }),
             Directive::Gradient(probe) => Next::Gradient(self.probe(round, probe)),
-            Directive::Nominate { probe, count } => Next::Nominate(pb::Nominate {
+            Directive::Nominate { probe, count, hasty } => Next::Nominate(pb::Nominate {
                 probe: Some(self.probe(round, probe)),
                 count: *count as u64,
+                hasty: *hasty,
             }),
             Directive::Survey { columns, at } => Next::Survey(pb::Survey {
                 gaps: to_gaps(columns),
                 at: at.as_ref().map(|probe| self.probe(round, probe)),
             }),
+            Directive::Settle { gap } => Next::Settle(pb::Settle { gap: *gap }),
             Directive::Flush => Next::Flush(pb::Flush {}),
             Directive::Sdiht { model, unscored } => Next::Sdiht(pb::Sdiht {
                 model: Some(encode_weights(model)),
@@ -142,12 +144,14 @@ impl DirectiveDecoder {
                 let most = self.bounds.nominees() as u64;
                 let count = ranged("nominate.count", nominate.count, 0, most)?;
                 let probe = present("nominate.probe", nominate.probe)?;
-                Directive::Nominate { probe: self.probe(round, probe)?, count }
+                let hasty = nominate.hasty;
+                Directive::Nominate { probe: self.probe(round, probe)?, count, hasty }
             }
             Next::Survey(survey) => Directive::Survey {
                 columns: columns("survey.gaps", &survey.gaps)?,
                 at: survey.at.map(|probe| self.probe(round, probe)).transpose()?,
             },
+            Next::Settle(settle) => Directive::Settle { gap: magnitude("settle.gap", settle.gap)? },
             Next::Flush(_) => Directive::Flush,
             Next::Sdiht(sdiht) => Directive::Sdiht {
                 model: self.model("sdiht.model", sdiht.model, self.bounds.model())?,
@@ -245,6 +249,7 @@ fn kind(next: &Next) -> &'static str {
         Next::Gradient(_) => "gradient",
         Next::Nominate(_) => "nominate",
         Next::Survey(_) => "survey",
+        Next::Settle(_) => "settle",
         Next::Flush(_) => "flush",
         Next::Sdiht(_) => "sdiht",
         Next::Score(_) => "score",

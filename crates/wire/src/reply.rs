@@ -22,6 +22,7 @@ use crate::{
 pub fn encode_reply(reply: &Reply) -> Answer {
     match reply {
         Reply::Ascend(part) => Answer::Ascent(encode_ascent(part)),
+        Reply::Settled { visited } => Answer::Settled(pb::Settled { visited: *visited }),
         Reply::Attested(attested) => Answer::Attested(pb::Attested {
             ascent: Some(encode_ascent(&attested.update)),
             evidence: Some(encode_evidence(&attested.evidence)),
@@ -62,6 +63,11 @@ pub fn decode_reply(sealed: SealedReply, asked: &Directive, job: &Job) -> Result
     match (asked, sealed.0) {
         (Directive::Ascend(_) | Directive::Flush, Answer::Ascent(ascent)) => {
             decode_ascent(ascent, &bounds).map(Reply::Ascend)
+        }
+        (Directive::Settle { .. }, Answer::Settled(settled)) => {
+            let visited = settled.visited;
+            ranged("settled.visited", visited, 0, MAX_ENTRIES)?;
+            Ok(Reply::Settled { visited })
         }
         (Directive::Certify { support }, Answer::Evidence(evidence)) => {
             decode_evidence(evidence, support.len()).map(Reply::Evidence)
@@ -231,6 +237,7 @@ pub(crate) fn kind(answer: &Answer) -> &'static str {
         Answer::LocalModel(_) => "local_model",
         Answer::Losses(_) => "losses",
         Answer::Measures(_) => "measures",
+        Answer::Settled(_) => "settled",
     }
 }
 
@@ -243,6 +250,7 @@ fn question(directive: &Directive) -> &'static str {
         Directive::Gradient(_) => "gradient",
         Directive::Nominate { .. } => "nominate",
         Directive::Survey { .. } => "survey",
+        Directive::Settle { .. } => "settle",
         Directive::Flush => "flush",
         Directive::Sdiht { .. } => "sdiht",
         Directive::Score { .. } => "score",

@@ -4,7 +4,7 @@
 use wincode::{SchemaRead, SchemaWrite};
 
 use crate::{
-    round::{Attested, Directive, Evidence, ModelDelta, Probe, Reply, Sparse, Weights},
+    round::{Attested, Directive, Evidence, Job, ModelDelta, Probe, Reply, Sparse, Weights},
     threshold::top_k_keeping,
 };
 
@@ -12,12 +12,13 @@ use super::{
     Arrived, Batch, Next, Pace, Search,
     certificate::{certify, support_to_certify},
     dual::Dual,
-    exchange::{Mismatch, slopes},
+    exchange::{self, Exchange, Mismatch, Start, slopes},
     finish::{Finish, Step},
     resume::{are_columns, is_caution, is_model},
     rhythm::Rhythm,
     tally::{Stopped, Tally},
     testimony::Testimony,
+    width,
 };
 
 /// Dual rounds between certificates.
@@ -40,7 +41,11 @@ const WIDE: usize = 8;
 enum Phase {
     /// P of the empty model is asked for.
     Opening,
+    /// A first model is searched for in haste, without the dual.
+    Sketching(Box<Exchange>),
     Ascending,
+    /// The one shard comes near the gap by itself.
+    Settling,
     /// The dual phase is to end, and some shards have not answered yet.
     Draining,
     /// Shards send what is left of `u` before they are asked for evidence.
@@ -141,8 +146,15 @@ impl Exact {
                 self.empty_objective = tally.offer(&Weights::default(), loss);
                 // alpha = 0 is in the domain of every loss, and D(0) = 0.
                 tally.offer_bound(0.0);
-                Ok(self.ascend_all(tally))
+                Ok(self.sketch(tally))
             }
+            Phase::Sketching(mut search) => match search.absorb(replies_of(batch), tally)? {
+                exchange::Step::Ask(directive) if !self.dual_limit_reached(tally) => {
+                    self.phase = Phase::Sketching(search);
+                    Ok(Next::All(directive))
+                }
+                _ => Ok(self.ascend_all(tally)),
+            },
             Phase::Ascending => {
                 self.take_updates(&batch, tally.rounds)?;
                 tally.main_rounds += 1;
@@ -163,6 +175,13 @@ impl Exact {
                 }
                 Ok(self.flush(self.flushes, tally))
             }
+            Phase::Settling => {
+                if !matches!(batch[..], [Arrived { reply: Reply::Settled { .. }, .. }]) {
+                    return Err(Mismatch);
+                }
+                tally.main_rounds += 1;
+                Ok(self.certify(tally))
+            }
             Phase::Draining => {
                 self.take_updates(&batch, tally.rounds)?;
                 Ok(self.flush(self.flushes, tally))
@@ -175,12 +194,10 @@ impl Exact {
                 let evidence: Vec<Evidence> = evidence(replies_of(batch))?;
                 let found = certify(tally.job(), self.dual.held(), &support, &evidence);
                 self.take_bound(found.bound, tally);
-                let probe = Probe { model: found.model.clone(), smoothing: None };
-                self.phase = Phase::Scoring { model: found.model };
-                Ok(Next::All(Directive::Gradient(probe)))
+                Ok(self.ask_score(found.model, tally))
             }
             Phase::Scoring { model } => {
-                let loss = slopes(replies_of(batch))?.iter().map(|s| s.loss).sum();
+                let loss = losses(replies_of(batch))?;
                 self.score = tally.offer(&model, loss);
                 tally.mark();
                 Ok(self.after_certificate(tally))
@@ -239,6 +256,8 @@ impl Exact {
             Phase::Scoring { model } => is_model(model, job.cols),
             Phase::Finishing(finish) => finish.fits(job.cols),
             Phase::Flushing { left } => *left <= self.flushes,
+            Phase::Sketching(search) => search.fits(job.cols),
+            Phase::Settling => settles(job) && self.together,
             Phase::Opening | Phase::Ascending | Phase::Draining => true,
         };
         let plan = |of: &Self| (of.together, of.certify_every, of.flushes);
@@ -317,7 +336,35 @@ impl Exact {
             || (round >= self.settled && first.all(|s| testimony.has_heard(s)))
     }
 
+    /// A first model, before there is any bound: a search in haste from nothing. With several shards it would take many
+    /// rounds of messages; and who knows a model already needs none.
+    fn sketch(&mut self, tally: &mut Tally) -> Next {
+        let &Job { shards, k, intercept, kept, loss, .. } = tally.job();
+        if shards > 1 || settles(tally.job()) || self.known.is_some() {
+            return self.ascend_all(tally);
+        }
+        let indices: Vec<u32> = intercept.then_some(0).into_iter().collect();
+        let mut model = Weights { values: vec![0.0; indices.len()], indices };
+        model.make_room(kept);
+        let start = Start {
+            model,
+            size: k / 4,
+            width: width::initial(loss),
+            hasty: true,
+            ..Start::default()
+        };
+        let (search, ask) = Exchange::new(start, tally);
+        self.phase = Phase::Sketching(Box::new(search));
+        Next::All(ask)
+    }
+
     fn ascend_all(&mut self, tally: &mut Tally) -> Next {
+        if settles(tally.job()) && self.together {
+            self.phase = Phase::Settling;
+            // What did not reach the gap before aimed too high.
+            let gap = tally.limits().gap / (1 << tally.main_rounds.min(10)) as f64;
+            return Next::All(Directive::Settle { gap });
+        }
         let all: Vec<usize> = (0..tally.job().shards).collect();
         self.ascend(&all, tally)
     }
@@ -356,9 +403,25 @@ impl Exact {
     }
 
     fn certify(&mut self, tally: &mut Tally) -> Next {
-        let support = support_to_certify(self.dual.held().u(), tally.job());
+        let job = tally.job();
+        let support = if settles(job) && self.together {
+            (u32::from(!job.intercept)..job.cols as u32).collect()
+        } else {
+            support_to_certify(self.dual.held().u(), job)
+        };
         self.phase = Phase::Certifying { support: support.clone() };
         Next::All(Directive::Certify { support })
+    }
+
+    /// P of the model that a certificate suggests. A single shard looks at all of its rows for it, which keeps what it has
+    /// copied for the dual rounds; several would send more.
+    fn ask_score(&mut self, model: Weights, tally: &Tally) -> Next {
+        self.phase = Phase::Scoring { model: model.clone() };
+        Next::All(if tally.job().shards == 1 {
+            Directive::Score { candidates: vec![model] }
+        } else {
+            Directive::Gradient(Probe { model, smoothing: None })
+        })
     }
 
     /// Whether the dual phase must end after this round, whatever it reached.
@@ -394,6 +457,9 @@ impl Exact {
     }
 
     fn finish(&mut self, tally: &mut Tally) -> Next {
+        if settles(tally.job()) && self.together {
+            return self.refit_best(tally);
+        }
         // Where the dual phase has not come near a sensible scale, only its choice of columns is used.
         let most = tally.job().k.saturating_mul(WIDE);
         let mut model = self.dual.weights();
@@ -414,11 +480,16 @@ impl Exact {
     }
 
     /// The gap is reached, but the model is not yet the best on its own support. Where the loss has a kink
-    /// that would take long for little: the coordinate passes are the better solver there.
+    /// that would take long for little: the coordinate passes are the better solver there. Where all features are in, the
+    /// gap says all there is to say.
     fn polish(&mut self, tally: &mut Tally) -> Next {
-        if tally.job().loss.has_kink() {
+        if tally.job().loss.has_kink() || settles(tally.job()) {
             return Next::Done(Stopped::Gap);
         }
+        self.refit_best(tally)
+    }
+
+    fn refit_best(&mut self, tally: &Tally) -> Next {
         let model = tally.best().map(|best| best.model.clone()).unwrap_or_default();
         let (finish, directive) = Finish::polish_only(model, tally);
         self.phase = Phase::Finishing(Box::new(finish));
@@ -437,6 +508,21 @@ impl Exact {
             None => Next::Done(Stopped::Stalled),
         }
     }
+}
+
+/// Whether all features may be in the model and one shard has all rows: it needs nobody to come near a gap.
+fn settles(job: &Job) -> bool {
+    job.shards == 1 && job.k + 1 >= job.cols
+}
+
+/// The sum of the losses of the one model that was asked for.
+fn losses(replies: Vec<Reply>) -> Result<f64, Mismatch> {
+    let loss = |reply: Reply| match reply {
+        Reply::Losses(losses) if losses.len() == 1 => Ok(losses[0]),
+        Reply::Gradient(slope) => Ok(slope.loss),
+        _ => Err(Mismatch),
+    };
+    replies.into_iter().map(loss).sum()
 }
 
 fn replies_of(batch: Batch) -> Vec<Reply> {

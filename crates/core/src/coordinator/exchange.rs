@@ -22,14 +22,20 @@ use super::{
 
 /// Relative decrease of P that makes an exchange worth keeping.
 const WORTHWHILE: f64 = 1e-5;
-/// Batches in which an empty support is filled.
+/// Batches in which an empty support is filled, and when there is no time.
 const FILL_STEPS: usize = 16;
+const HASTY_FILL_STEPS: usize = 4;
+/// With k divided by this, the fewest features that are exchanged at once when there is no time.
+const HASTY_LEAST: usize = 16;
 /// How well a support is fitted before it is judged.
 const TRIAL: Effort = Effort { width: None, predicted: 1e-6, proven: 1e-2, evaluations: 600 };
 
 /// The same on the way to k features, where only the order of the weights matters.
 const ROUGH: Effort =
     Effort { width: None, predicted: 1e-3, proven: f64::INFINITY, evaluations: 40 };
+
+/// The same when there is no time.
+const HASTY: Effort = Effort { width: None, predicted: 1e-4, proven: f64::INFINITY, evaluations: 40 };
 
 /// What a refit is for.
 #[derive(Debug, Clone, Copy, PartialEq, SchemaRead, SchemaWrite)]
@@ -63,6 +69,8 @@ pub(super) struct Start {
     pub(super) width: Option<f64>,
     /// Whether they may be rounded more.
     pub(super) may_widen: bool,
+    /// Whether a good model soon is better than the best one late.
+    pub(super) hasty: bool,
 }
 
 /// A search under way.
@@ -76,6 +84,7 @@ pub(super) struct Exchange {
     banned: Vec<u32>,
     width: Option<f64>,
     may_widen: bool,
+    hasty: bool,
     /// Whether the next trial is a swap and not a growth.
     swap_next: bool,
     /// Trials of this size that failed in a row.
@@ -120,6 +129,7 @@ impl Exchange {
             banned: start.banned,
             width: start.width,
             may_widen: start.may_widen,
+            hasty: start.hasty,
             swap_next: true,
             failures: 0,
             stage: Stage::Nominating,
@@ -130,7 +140,8 @@ impl Exchange {
 
     fn nominate(&self, tally: &Tally) -> Directive {
         let probe = Probe { model: self.incumbent.model.clone(), smoothing: self.width };
-        Directive::Nominate { probe, count: tally.job().k + self.banned.len() }
+        let count = tally.job().k + self.banned.len();
+        Directive::Nominate { probe, count, hasty: self.hasty }
     }
 
     /// Takes the answers of all shards.
@@ -212,7 +223,7 @@ impl Exchange {
                 self.failures += 1;
                 if self.failures >= 2 {
                     self.failures = 0;
-                    self.size /= 2;
+                    self.size /= if self.hasty { 4 } else { 2 };
                 }
                 self.next_trial(tally)
             }
@@ -239,13 +250,14 @@ impl Exchange {
         let room = k.saturating_sub(self.incumbent.features());
         let candidates = self.outlook.candidates();
         if room > 0 && candidates > 0 {
-            let batch = (k / FILL_STEPS).max(1).min(room);
+            let steps = if self.hasty { HASTY_FILL_STEPS } else { FILL_STEPS };
+            let batch = (k / steps).max(1).min(room);
             let trial = self.outlook.with_best(base, batch);
             return self.refit(trial, Purpose::Fill, tally);
         }
         // A kept feature is never exchanged.
         let count = self.size.min(candidates).min(self.incumbent.features().saturating_sub(kept));
-        if count == 0 {
+        if count == 0 || self.hasty && count < k / HASTY_LEAST {
             return Step::Done;
         }
         let swap = self.swap_next;
@@ -266,7 +278,11 @@ impl Exchange {
             Purpose::Prune | Purpose::Fill => f64::INFINITY,
             Purpose::Swap | Purpose::Grow => self.incumbent.objective,
         };
-        let effort = if rough(purpose, &start, tally) { ROUGH } else { TRIAL };
+        let effort = match purpose {
+            _ if rough(purpose, &start, tally) => ROUGH,
+            _ if self.hasty => HASTY,
+            _ => TRIAL,
+        };
         let effort = Effort { width: self.width, ..effort };
         let refit = Refit::new(tally.job(), start, &curvature, effort, rival);
         let ask = refit.ask();

@@ -149,6 +149,7 @@ impl Finish {
                 banned: Vec::new(),
                 width,
                 may_widen: true,
+                hasty: false,
             }
         };
         let first = models.pop_front().unwrap_or_default();

@@ -91,10 +91,11 @@ pub(super) fn is_question(directive: &Directive, job: &Job) -> bool {
         }
         Directive::Certify { support } => are_columns(support, job.cols),
         Directive::Gradient(probe) => is_probe(probe, job.cols),
-        Directive::Nominate { probe, count } => is_probe(probe, job.cols) && is_count(*count),
+        Directive::Nominate { probe, count, .. } => is_probe(probe, job.cols) && is_count(*count),
         Directive::Survey { columns, at } => {
             are_columns(columns, job.cols) && at.as_ref().is_none_or(|at| is_probe(at, job.cols))
         }
+        Directive::Settle { gap } => *gap >= 0.0 && gap.is_finite(),
         Directive::Flush => true,
         Directive::Sdiht { model, unscored } => is_model(model, job.cols) && models(unscored),
         Directive::Score { candidates } => models(candidates),

@@ -48,6 +48,11 @@ impl CsrMatrix {
         Self { offsets, indices, values, cols }
     }
 
+    /// A matrix with `rows` rows and nothing in them.
+    pub fn empty(cols: usize, rows: usize) -> Self {
+        Self { offsets: vec![0; rows + 1], indices: Vec::new(), values: Vec::new(), cols }
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.offsets.len() - 1

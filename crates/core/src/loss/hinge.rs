@@ -7,6 +7,8 @@ use super::Loss;
 pub struct Hinge;
 
 impl Loss for Hinge {
+    const ENDS: bool = true;
+
     #[inline]
     fn value(self, z: f64, y: f64) -> f64 {
         (1.0 - y * z).max(0.0)

@@ -25,6 +25,9 @@ pub use squared_hinge::SquaredHinge;
 
 /// A convex loss and what the solvers need to know of it.
 pub trait Loss: Copy + Send + Sync {
+    /// Whether the domain of `l*` has ends at which the slope of D is finite, so that the best `a` may be an end.
+    const ENDS: bool = false;
+
     /// `l(z, y)`.
     fn value(self, z: f64, y: f64) -> f64;
 
@@ -51,6 +54,23 @@ pub trait Loss: Copy + Send + Sync {
 
     /// `argmax_b  -l*(b) + z (b - a) - (q/2) (b - a)^2`, with `q >= 0` (M4).
     fn coordinate_step(self, a: f64, z: f64, q: f64, y: f64) -> f64;
+
+    /// How strongly the slope of D presses `a` against the end of the domain it is at; 0 inside.
+    #[inline]
+    fn outward(self, a: f64, z: f64, y: f64) -> f64 {
+        let b = y * a;
+        if !Self::ENDS {
+            return 0.0;
+        }
+        let upward = y * (z - self.conjugate_derivative(a, y));
+        if b == 0.0 {
+            upward
+        } else if self.dual_limit() == Some(-b) {
+            -upward
+        } else {
+            0.0
+        }
+    }
 
     /// The part of `l*(a)` that is linear in `a` when the rest is quadratic in `a`, else `None`.
     ///

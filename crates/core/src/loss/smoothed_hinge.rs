@@ -14,6 +14,8 @@ pub struct SmoothedHinge {
 }
 
 impl Loss for SmoothedHinge {
+    const ENDS: bool = true;
+
     #[inline]
     fn value(self, z: f64, y: f64) -> f64 {
         let short = 1.0 - y * z;

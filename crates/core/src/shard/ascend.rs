@@ -7,30 +7,14 @@
 //! the coordinator says how much of that is needed.
 
 use crate::{
-    data::{CsrMatrix, Row},
-    loss::{Loss, with_loss},
-    rng,
+    loss::with_loss,
     round::{ModelDelta, Sparse, narrowed},
 };
 
-use super::Shard;
-
-/// A weight and its selector, side by side for the cache.
-#[derive(Debug, Clone, Copy, Default)]
-struct Cell {
-    w: f64,
-    theta: f64,
-}
-
-/// The rows of a pass.
-struct Pass<'a> {
-    x: &'a CsrMatrix,
-    intercept: bool,
-    y: &'a [f64],
-    weights: Option<&'a [f64]>,
-    /// `sigma' / (lambda N)`.
-    step: f64,
-}
+use super::{
+    Shard,
+    pass::{Cell, Pass},
+};
 
 impl Shard {
     /// Applies `delta`, ascends, and returns the largest entries of `u - held`.
@@ -92,12 +76,13 @@ impl Shard {
             y: &self.y,
             weights: self.weights.as_deref(),
             step: f64::from(delta.caution) * self.job.shards as f64 * self.scale(),
+            settling: false,
         };
-        let mut order: Vec<u32> = (0..self.beta.len() as u32).collect();
-        for local in 0..self.job.passes as u64 {
-            let turn = round * self.job.passes as u64 + local;
-            rng::shuffle(&mut order, self.job.seed, self.number, turn);
-            with_loss!(self.job.loss, l => pass.run(l, &order, &mut cells, &mut self.beta));
+        let Self { tour, beta, job, number, .. } = self;
+        tour.restart(beta.len());
+        for local in 0..job.passes as u64 {
+            let turn = (job.seed, *number, round * job.passes as u64 + local);
+            with_loss!(job.loss, l => pass.run(l, turn, tour, &mut cells[..], beta));
         }
     }
 
@@ -124,61 +109,5 @@ impl Shard {
             self.held[j as usize] += f64::from(v);
         }
         Sparse { indices, values }
-    }
-}
-
-/// `x'w` and `sum_j theta_j x_j^2`, each in two sums side by side.
-#[inline]
-fn score_and_length(row: Row<'_>, cells: &[Cell]) -> (f64, f64) {
-    let (indices, last) = row.indices.as_chunks::<2>();
-    let (values, rest) = row.values.as_chunks::<2>();
-    let (mut z, mut norm) = ([0.0; 2], [0.0; 2]);
-    for (j, v) in indices.iter().zip(values) {
-        for lane in 0..2 {
-            let (cell, v) = (cells[j[lane] as usize], f64::from(v[lane]));
-            z[lane] += v * cell.w;
-            norm[lane] += v * v * cell.theta;
-        }
-    }
-    for (&j, &v) in last.iter().zip(rest) {
-        let (cell, v) = (cells[j as usize], f64::from(v));
-        z[0] += v * cell.w;
-        norm[0] += v * v * cell.theta;
-    }
-    (z[0] + z[1], norm[0] + norm[1])
-}
-
-impl Pass<'_> {
-    /// One coordinate step for every row in `order`.
-    fn run<L: Loss>(&self, loss: L, order: &[u32], cells: &mut [Cell], beta: &mut [f64]) {
-        for &i in order {
-            let i = i as usize;
-            let row = self.x.row(i);
-            let constant = if self.intercept { cells[0] } else { Cell::default() };
-            // S1: the score, and the curvature of D along this coordinate (M4).
-            let (score, length) = score_and_length(row, cells);
-            let (z, norm) = (constant.w + score, constant.theta + length);
-            let c = self.weights.map_or(1.0, |c| c[i]);
-            let curvature = self.step * norm * c;
-            if !(z.is_finite() && curvature.is_finite()) {
-                // Values near the end of f32 can do that. This alpha stays where it is, in the domain.
-                continue;
-            }
-            let next = loss.coordinate_step(beta[i], z, curvature, self.y[i]);
-            let change = next - beta[i];
-            if change == 0.0 || c == 0.0 {
-                continue;
-            }
-            beta[i] = next;
-            // S2: the model follows.
-            let move_by = -self.step * c * change;
-            if self.intercept {
-                cells[0].w += move_by * constant.theta;
-            }
-            for (&j, &v) in row.indices.iter().zip(row.values) {
-                let cell = &mut cells[j as usize];
-                cell.w += move_by * cell.theta * f64::from(v);
-            }
-        }
     }
 }

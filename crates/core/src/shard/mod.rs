@@ -6,7 +6,9 @@
 
 mod ascend;
 mod evidence;
+mod pass;
 mod score;
+mod settle;
 mod slope;
 mod state;
 mod view;
@@ -19,6 +21,7 @@ use crate::{
     solver::Sdiht,
     threshold::TopK,
 };
+use pass::Tour;
 use view::View;
 
 pub(crate) use evidence::conjugate_sum;
@@ -54,6 +57,9 @@ pub struct Shard {
     /// The columns with `theta~ > 0`, ascending.
     active: Vec<u32>,
     view: View,
+    tour: Tour,
+    /// `||x_i||^2`, once somebody has asked.
+    lengths: Vec<f32>,
     uplink: TopK,
     ahead: TopK,
     sdiht: Option<Sdiht>,
@@ -78,6 +84,8 @@ impl Shard {
             theta: vec![0; job.cols],
             active: Vec::new(),
             view: View::new(job.cols),
+            tour: Tour::default(),
+            lengths: Vec::new(),
             design,
             y: rows.y,
             weights: rows.weights,
@@ -92,10 +100,13 @@ impl Shard {
     pub fn handle(&mut self, round: u64, directive: &Directive) -> Reply {
         match directive {
             Directive::Ascend(delta) => Reply::Ascend(self.ascend(round, delta)),
+            Directive::Settle { gap } => self.settle(round, *gap),
             Directive::Attest(attest) => Reply::Attested(self.attest(round, attest)),
             Directive::Certify { support } => Reply::Evidence(self.evidence(support)),
             Directive::Gradient(probe) => Reply::Gradient(self.slope(probe)),
-            Directive::Nominate { probe, count } => self.nominate(probe, *count),
+            Directive::Nominate { probe, count, hasty } => {
+                self.nominate(probe, *count, if *hasty { 0 } else { slope::SECANTS })
+            }
             Directive::Survey { columns, at } => self.answer_survey(columns, at.as_ref()),
             Directive::Flush => Reply::Ascend(self.largest_unsent()),
             Directive::Sdiht { model, unscored } => {

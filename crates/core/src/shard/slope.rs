@@ -20,7 +20,7 @@ pub(super) struct Survey {
 }
 
 /// How often curvature is taken over the step that it suggests: after the second time steps are about right.
-const SECANTS: usize = 2;
+pub(super) const SECANTS: usize = 2;
 
 /// Sums over a block of rows.
 struct Partial {
@@ -85,8 +85,8 @@ impl Shard {
     }
 
     /// The `count` columns outside the support whose expected gain `g^2 / (2 H)` is largest in this shard.
-    pub(super) fn nominate(&mut self, probe: &Probe, count: usize) -> Reply {
-        let survey = self.survey_at(probe);
+    pub(super) fn nominate(&mut self, probe: &Probe, count: usize, secants: usize) -> Reply {
+        let survey = self.survey_at(probe, secants);
         let floor = self.job.lambda / self.job.shards as f64;
         let mut outside = vec![true; self.job.cols];
         for &j in &probe.model.indices {
@@ -107,7 +107,7 @@ impl Shard {
     /// Exact gradient and curvature on `columns`, as found by the last nomination, or at another model.
     pub(super) fn answer_survey(&mut self, columns: &[u32], at: Option<&Probe>) -> Reply {
         if let Some(probe) = at {
-            self.survey = Some(self.survey_at(probe));
+            self.survey = Some(self.survey_at(probe, SECANTS));
         }
         let Some(survey) = &self.survey else {
             let (gradient, curvature) = (vec![0.0; columns.len()], vec![0.0; columns.len()]);
@@ -118,7 +118,7 @@ impl Shard {
         Reply::Survey { gradient, curvature }
     }
 
-    fn survey_at(&mut self, probe: &Probe) -> Survey {
+    fn survey_at(&mut self, probe: &Probe, secants: usize) -> Survey {
         self.look_at(&probe.model.indices);
         let scores = self.restricted_scores(&probe.model);
         let per_row = 1.0 / self.job.total_rows as f64;
@@ -134,7 +134,7 @@ impl Shard {
         let (gradient, curvature) = both.into_iter().map(|[g, h]| (g, h)).unzip();
         let mut survey = Survey { gradient, curvature };
         let w = probe.model.to_dense(self.job.cols);
-        for _ in 0..SECANTS {
+        for _ in 0..secants {
             self.look_ahead(probe, &w, &scores, &mut survey);
         }
         survey

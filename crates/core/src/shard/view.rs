@@ -46,6 +46,12 @@ impl View {
         let entries: usize = self.columns.iter().map(|&j| counts[j as usize] as usize).sum();
         let bytes = entries * (size_of::<u32>() + size_of::<f32>());
         let worth_copying = bytes <= SMALL_COPY.max(design.matrix().bytes() * 2 / 5);
+        // Nothing to look for where there is nothing in play.
+        if entries == 0 {
+            let rows = design.rows();
+            self.compact = Some(CsrMatrix::empty(self.columns.len(), rows));
+            return;
+        }
         self.compact = None;
         self.compact = worth_copying.then(|| self.copy(design.matrix(), entries));
     }

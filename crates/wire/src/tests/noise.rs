@@ -15,10 +15,11 @@ fn questions() -> Vec<Directive> {
     let probe = Probe { model: model.clone(), smoothing: None };
     vec![
         Directive::Flush,
+        Directive::Settle { gap: 1e-3 },
         Directive::Certify { support: vec![0, 3] },
         Directive::Attest(Attest { support: vec![0, 3], ..Attest::default() }),
         Directive::Gradient(probe.clone()),
-        Directive::Nominate { probe, count: 2 },
+        Directive::Nominate { probe, count: 2, hasty: false },
         Directive::Survey { columns: vec![0, 3], at: None },
         Directive::Sdiht { model: model.clone(), unscored: Vec::new() },
         Directive::Score { candidates: vec![model.clone()] },

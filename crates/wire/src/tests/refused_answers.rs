@@ -195,7 +195,7 @@ fn nominations() {
         (nominees(&[1], &[f32::NAN], &[1.0]), Code::InvalidArgument, "nominees.gradient"),
         (nominees(&[1], &[1.0], &[-1.0]), Code::OutOfRange, "nominees.curvature"),
     ];
-    let asked = Directive::Nominate { probe: probe(), count: 2 };
+    let asked = Directive::Nominate { probe: probe(), count: 2, hasty: false };
     check(&asked, nominees(&[1, 1], &[-1.0; 2], &[0.0; 2]), cases);
 }
 

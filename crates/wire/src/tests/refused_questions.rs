@@ -102,7 +102,7 @@ fn dual_rounds_with_evidence_that_cannot_be() {
 
 #[test]
 fn probes_that_cannot_be() {
-    let nominate = |probe, count| Next::Nominate(pb::Nominate { probe, count });
+    let nominate = |probe, count| Next::Nominate(pb::Nominate { probe, count, hasty: false });
     let good = || probe(&[1], &[1.0], None);
     let nowhere = pb::Probe { support: None, ..good() };
     let cases = [

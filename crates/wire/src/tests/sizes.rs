@@ -142,7 +142,7 @@ fn the_largest_questions_fit_what_a_worker_receives() {
     let largest = [
         Directive::Survey { columns: worst_columns(9 * BUDGET + 1, WIDE), at: Some(wide.clone()) },
         Directive::Ascend(all),
-        Directive::Nominate { probe: wide, count: 9 * BUDGET },
+        Directive::Nominate { probe: wide, count: 9 * BUDGET, hasty: false },
         Directive::Score { candidates: scores.clone() },
         Directive::Sdiht { model: worst_model(BUDGET + 1), unscored: scores },
         Directive::Measure { model: worst_model(9 * BUDGET + 1) },

@@ -86,10 +86,12 @@ pub(super) fn directive() -> impl Strategy<Value = Directive> {
         }),
         columns(2 * K + 1).prop_map(|support| Directive::Certify { support }),
         probe().prop_map(Directive::Gradient),
-        (probe(), 0..=9 * K).prop_map(|(probe, count)| Directive::Nominate { probe, count }),
+        (probe(), 0..=9 * K, any::<bool>())
+            .prop_map(|(probe, count, hasty)| Directive::Nominate { probe, count, hasty }),
         whole().prop_map(Directive::Ascend),
         (columns(9 * K), option::of(probe()))
             .prop_map(|(columns, at)| Directive::Survey { columns, at }),
+        magnitude().prop_map(|gap| Directive::Settle { gap }),
         Just(Directive::Flush),
         (weights(K + 1), models())
             .prop_map(|(model, unscored)| Directive::Sdiht { model, unscored }),
@@ -179,6 +181,9 @@ pub(super) fn question_and_answer() -> impl Strategy<Value = (Directive, Reply)>
     directive().prop_flat_map(|directive| {
         let reply = match &directive {
             Directive::Ascend(_) | Directive::Flush => ascent().prop_map(Reply::Ascend).boxed(),
+            Directive::Settle { .. } => {
+                (0..1u64 << 40).prop_map(|visited| Reply::Settled { visited }).boxed()
+            }
             Directive::Attest(attest) => attested(attest.support.len()).boxed(),
             Directive::Certify { support } => {
                 evidence(support.len()).prop_map(Reply::Evidence).boxed()
