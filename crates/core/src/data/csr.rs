@@ -99,13 +99,30 @@ impl CsrMatrix {
         }
     }
 
-    /// Appends those entries of `row` that `rename` gives a new column, in a numbering that keeps order.
-    pub fn push_filtered(&mut self, row: Row<'_>, rename: impl Fn(u32) -> Option<u32>) {
-        for (&j, &v) in row.indices.iter().zip(row.values) {
-            if let Some(column) = rename(j) {
-                self.indices.push(column);
-                self.values.push(v);
+    /// Makes room for `rows` rows and `entries` entries in all.
+    pub fn reserve(&mut self, rows: usize, entries: usize) {
+        self.offsets.reserve((rows + 1).saturating_sub(self.offsets.len()));
+        self.indices.reserve(entries.saturating_sub(self.nnz()));
+        self.values.reserve(entries.saturating_sub(self.nnz()));
+    }
+
+    /// Appends those entries of `row` whose column has a new number, `name(column) - 1`, in a numbering that keeps order;
+    /// 0 is no number.
+    ///
+    /// Which entries these are cannot be foreseen by a processor, so all are written and the others overwritten.
+    pub fn push_renamed(&mut self, row: Row<'_>, name: impl Fn(u32) -> u32) {
+        const CHUNK: usize = 64;
+        let (mut columns, mut kept) = ([0; CHUNK], [0.0; CHUNK]);
+        for (indices, values) in row.indices.chunks(CHUNK).zip(row.values.chunks(CHUNK)) {
+            let mut count = 0;
+            for (&j, &v) in indices.iter().zip(values) {
+                let name = name(j);
+                columns[count % CHUNK] = name.wrapping_sub(1);
+                kept[count % CHUNK] = v;
+                count += usize::from(name > 0);
             }
+            self.indices.extend_from_slice(&columns[..count]);
+            self.values.extend_from_slice(&kept[..count]);
         }
         self.offsets.push(self.indices.len());
     }

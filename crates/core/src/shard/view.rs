@@ -3,13 +3,18 @@
 //! Local column 0 is the intercept, as everywhere. When the restriction would be most of a large matrix,
 //! the whole matrix is used in place of a copy: it has the same meaning with the identity numbering.
 
+use rayon::prelude::*;
+
 use crate::{
     data::{CsrMatrix, Row},
-    design::Design,
+    design::{Design, row_blocks},
 };
 
 /// A copy up to this size is always worth its memory.
 const SMALL_COPY: usize = 24 << 20;
+
+/// Rows that are worth a task.
+const BLOCK_ROWS: usize = 1024;
 
 /// Which columns a shard works on.
 #[derive(Debug, Default)]
@@ -56,11 +61,22 @@ impl View {
         self.compact = worth_copying.then(|| self.copy(design.matrix(), entries));
     }
 
+    /// The rows of `x`, restricted: blocks of rows in parallel, put together in order.
     fn copy(&self, x: &CsrMatrix, entries: usize) -> CsrMatrix {
-        let mut out = CsrMatrix::with_capacity(self.columns.len(), x.rows(), entries);
-        for row in x.iter() {
-            out.push_filtered(row, |j| self.local[j as usize].checked_sub(1));
-        }
+        let blocks = x.rows().div_ceil(BLOCK_ROWS).clamp(1, 8);
+        let parts: Vec<CsrMatrix> = row_blocks(x.rows(), blocks)
+            .into_par_iter()
+            .map(|rows| {
+                let room = entries / blocks;
+                let mut part = CsrMatrix::with_capacity(self.columns.len(), rows.len(), room);
+                rows.for_each(|i| part.push_renamed(x.row(i), |j| self.local[j as usize]));
+                part
+            })
+            .collect();
+        let mut parts = parts.into_iter();
+        let mut out = parts.next().unwrap_or_default();
+        out.reserve(x.rows(), entries);
+        parts.for_each(|part| out.append(&part));
         out
     }
 
