@@ -22,6 +22,8 @@ class Bar:
     figure: float
     limit: float
     at_least: bool = False
+    # What is proved to be the least that anybody can reach.
+    least: float = 0.0
 
     @property
     def passed(self) -> bool:
@@ -31,7 +33,14 @@ class Bar:
     def cells(self) -> list[str]:
         """A line of the table of bars."""
         sign = "at least" if self.at_least else "at most"
-        return [self.what, f"{self.figure:.4g}", f"{sign} {self.limit:g}", "PASS" if self.passed else "FAIL"]
+        return [self.what, f"{self.figure:.4g}", f"{sign} {self.limit:g}", self.verdict]
+
+    @property
+    def verdict(self) -> str:
+        """In a word, or in three where the limit is out of reach."""
+        if self.passed:
+            return "PASS"
+        return f"FAIL (no model can be below {self.least:.4g})" if self.least > self.limit else "FAIL"
 
 
 @dataclass
@@ -51,9 +60,9 @@ class Report:
     panels: list[picture.Panel] = field(default_factory=list)
     axes: tuple[str, str] = ("seconds", "objective above the best, relative")
 
-    def bar(self, what: str, figure: float, limit: float, at_least: bool = False) -> None:
+    def bar(self, what: str, figure: float, limit: float, at_least: bool = False, least: float = 0.0) -> None:
         """Judge a figure, and say so at once."""
-        bar = Bar(what, figure, limit, at_least)
+        bar = Bar(what, figure, limit, at_least, least)
         self.bars.append(bar)
         what, figure, limit, verdict = bar.cells()
         print(f"{verdict} {what}: {figure} ({limit})", flush=True)

@@ -1,0 +1,101 @@
+"""Time and memory against cores and rows, on text-like data with k = 1000 and to the same gap."""
+
+import argparse
+
+import numpy as np
+
+import ours
+from datasets import Dataset, Source, generate, text_source
+from picture import Panel
+from tally import Report, interleaved, median, ratio, seconds_text
+
+ROWS = [50_000, 100_000, 200_000, 400_000]
+QUICK_ROWS = [5_000, 10_000, 20_000, 40_000]
+K = 1000
+LOSS, RIDGE = "squared-hinge", 1e-4
+GAP = 1e-2
+SPEEDUP_BAR = 1.7
+TIME_SLOPE_BAR = 1.15
+MEMORY_SLOPE_BAR = 1.02
+MEMORY_BAR = 1.6
+FIXED_BYTES = 64e6
+HEADER = ["rows", "entries", "threads", "gap", "seconds", "peak MB", "1.6 CSR + compact copy + 64 MB"]
+
+
+def run(arguments: argparse.Namespace) -> Report:
+    """All sizes on all cores, and the largest but one on one core as well."""
+    report = Report("scaling", "Time and memory against cores and rows", HEADER, "as listed")
+    report.axes = ("rows", "seconds, or gigabytes")
+    sizes = QUICK_ROWS if arguments.quick else ROWS
+    cases = {(rows, 2): data_of(arguments, rows) for rows in sizes} | {(sizes[2], 1): data_of(arguments, sizes[2])}
+    calls = {case: (lambda data=data, case=case: train(arguments, data, case[1])) for case, data in cases.items()}
+    results = interleaved(arguments.repeats, calls)
+    for case, runs in sorted(results.items()):
+        record(report, cases[case], case[1], runs)
+    judge(report, sizes, cases, results)
+    return report
+
+
+def data_of(arguments: argparse.Namespace, rows: int) -> Dataset:
+    """The file alone: nothing here needs its entries in memory."""
+    source: Source = text_source(rows)
+    return Dataset(source, generate(source, arguments.ddiht), source.file, np.empty((0, source.synthetic[1])), np.empty(0))
+
+
+def train(arguments: argparse.Namespace, data: Dataset, threads: int) -> ours.Run:
+    """To the same gap."""
+    return ours.train(arguments.ddiht, data, K, LOSS, RIDGE, ["--gap", f"{GAP:g}", "--threads", str(threads)])
+
+
+def entries(data: Dataset) -> int:
+    """Stored numbers of a file: as many as there are colons."""
+    with data.path.open("rb") as file:
+        return sum(block.count(b":") for block in iter(lambda: file.read(1 << 24), b""))
+
+
+def allowed(data: Dataset, run: ours.Run, count: int) -> float:
+    """1.6 x the CSR arrays, the compact copy of the support's columns (at most as large), and what is fixed."""
+    csr = 8 * count + 8 * run.summary["rows"]
+    return MEMORY_BAR * csr + compact_bytes(data, run) + FIXED_BYTES
+
+
+def compact_bytes(data: Dataset, run: ours.Run) -> int:
+    """8 bytes for every entry in a column of the model, 8 for every row."""
+    chosen = {b"%d" % (column + 1) for column in np.flatnonzero(run.w)}
+    with data.path.open("rb") as file:
+        inside = sum(word.split(b":")[0] in chosen for line in file for word in line.split()[1:])
+    return 8 * inside + 8 * run.summary["rows"]
+
+
+def record(report: Report, data: Dataset, threads: int, runs: list[ours.Run]) -> None:
+    """The rows of one size."""
+    count = entries(data)
+    limit = allowed(data, runs[0], count)
+    rows = runs[0].summary["rows"]
+    report.rows += [{"rows": rows, "entries": count, "threads": threads, "repeat": at, "gap": run.summary["gap"],
+                     "stopped": run.summary["stopped"], "seconds": run.seconds, "load_seconds": run.summary["seconds"]["load"],
+                     "peak_bytes": run.peak_bytes, "allowed_bytes": limit, "command": run.command}
+                    for at, run in enumerate(runs)]
+    peak = max(run.peak_bytes for run in runs)
+    report.commands.append(runs[0].command)
+    report.lines.append([str(rows), str(count), str(threads), f"{runs[0].summary['gap']:.1e}",
+                         seconds_text(median([run.seconds for run in runs])), f"{peak / 1e6:.0f}", f"{limit / 1e6:.0f}"])
+    report.bar(f"{rows} rows, {threads} threads: peak memory / allowed", peak / limit, 1.0)
+
+
+def judge(report: Report, sizes: list[int], cases: dict, results: dict) -> None:
+    """The speed-up and the slopes."""
+    times = {case: median([run.seconds for run in runs]) for case, runs in results.items()}
+    peaks = {case: max(run.peak_bytes for run in runs) for case, runs in results.items()}
+    report.bar(f"{sizes[2]} rows: one core / two cores", ratio(times[sizes[2], 1], times[sizes[2], 2]), SPEEDUP_BAR,
+               at_least=True)
+    report.bar("slope of time against rows", slope([(n, times[n, 2]) for n in sizes]), TIME_SLOPE_BAR)
+    report.bar("slope of peak memory against rows", slope([(n, peaks[n, 2]) for n in sizes]), MEMORY_SLOPE_BAR)
+    report.panels.append(Panel(f"two threads, to a gap of {GAP:g}", {
+        "seconds": [(n, times[n, 2]) for n in sizes], "peak memory, GB": [(n, peaks[n, 2] / 1e9) for n in sizes]}))
+
+
+def slope(points: list[tuple[float, float]]) -> float:
+    """Of the line through the logarithms."""
+    xs, ys = np.log(np.array(points, dtype=float)).T
+    return float(np.polyfit(xs, ys, 1)[0])

@@ -1,0 +1,46 @@
+"""Best-subset solvers of others: seconds and weights for rows x, labels y, k features and lambda.
+
+Each is timed without the start of its libraries, and compiled where it compiles.
+"""
+
+import time
+
+import numpy as np
+
+
+def abess(x, y: np.ndarray, k: int, ridge: float) -> tuple[float, np.ndarray]:
+    """abess at one support size, on sparse data, without an intercept."""
+    from abess import LogisticRegression
+
+    made = LogisticRegression(support_size=k, fit_intercept=False, alpha=ridge, thread=1, approximate_Newton=True)
+    start = time.perf_counter()
+    made.fit(x, (y > 0).astype(int), sparse_matrix=True)
+    return time.perf_counter() - start, np.asarray(made.coef_, dtype=np.float64).ravel()
+
+
+def skscope(x, y: np.ndarray, k: int, ridge: float) -> tuple[float, np.ndarray]:
+    """skscope's splicing solver on the objective itself, in f64, compiled by jax beforehand."""
+    import jax
+    import jax.numpy as jnp
+    from skscope import ScopeSolver
+
+    jax.config.update("jax_enable_x64", True)
+    dense, labels = jnp.array(x.toarray()), jnp.array(y)
+
+    def objective(w):
+        return jnp.mean(jnp.logaddexp(0.0, -labels * (dense @ w))) + ridge / 2 * w @ w
+
+    start = time.perf_counter()
+    w = ScopeSolver(x.shape[1], k).solve(objective, jit=True)
+    return time.perf_counter() - start, np.asarray(w, dtype=np.float64)
+
+
+def okridge(x, y: np.ndarray, k: int, ridge: float) -> tuple[float, np.ndarray]:
+    """OKRidge to an optimality gap of 1e-3, on dense data: it minimises ||y - Xw||^2 + lambda2 ||w||^2."""
+    from okridge.tree import BNBTree
+
+    dense = x.toarray()
+    start = time.perf_counter()
+    tree = BNBTree(X=dense, y=y, lambda2=ridge * len(y) / 2)
+    _, w, _, _, _ = tree.solve(k=k, gap_tol=1e-3, verbose=False, time_limit=600)
+    return time.perf_counter() - start, np.asarray(w, dtype=np.float64).ravel()
