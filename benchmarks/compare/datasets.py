@@ -82,7 +82,8 @@ def generate(source: Source, program: Path) -> Path:
 def synth_options(source: Source) -> list[str]:
     """The call that makes a synthetic source, without its file."""
     rows, features = source.synthetic
-    return ["synth", "text", "--rows", str(rows), "--features", str(features)]
+    informative = min(1000, features // 4)
+    return ["synth", "text", "--rows", str(rows), "--features", str(features), "--informative", str(informative)]
 
 
 def load_text(source: Source, program: Path) -> Dataset:

@@ -18,14 +18,24 @@ class Run:
     summary: dict
     w: np.ndarray
     command: str
-    # Seconds and the best objective so far, a round each.
-    history: list[tuple[float, float]]
+    # The lines of `--history`, a round each.
+    rounds: list[dict]
     peak_bytes: int
 
     @property
     def seconds(self) -> float:
         """Training alone."""
         return self.summary["seconds"]["train"]
+
+    @property
+    def history(self) -> list[tuple[float, float]]:
+        """Seconds and the best objective so far, for every round that had one."""
+        return [(line["seconds"], line["objective"]) for line in self.rounds if line["objective"] is not None]
+
+    def seconds_to_gap(self, gap: float) -> float:
+        """When the proved gap was first at most this; infinite if never."""
+        gaps = ((line["seconds"], line["gap"]) for line in self.rounds if line["gap"] is not None)
+        return next((seconds for seconds, now in gaps if now <= gap), float("inf"))
 
     def seconds_below(self, objective: float) -> float:
         """When the best objective was first at most this; infinite if never."""
@@ -41,9 +51,9 @@ def train(program: Path, data: Dataset, k: int, loss: str, ridge: float, extra: 
         call = [program, "train", data.path, *options, "--quiet", "--model", model, "--history", history]
         summary, peak = measured(call)
         w = read_model(model, data.features)
-        points = read_history(history)
+        rounds = [json.loads(line) for line in history.read_text().splitlines()]
     command = " ".join(["ddiht train", data.shown_path, *map(quoted, options)])
-    return Run(summary, w, command, points, peak)
+    return Run(summary, w, command, rounds, peak)
 
 
 def measured(call: list) -> tuple[dict, int]:
@@ -52,12 +62,6 @@ def measured(call: list) -> tuple[dict, int]:
         clocked = ["/usr/bin/time", "-f", "%M", "-o", peak.name, *call]
         done = subprocess.run(clocked, check=True, stdout=subprocess.PIPE, text=True)
         return json.loads(done.stdout), 1024 * int(Path(peak.name).read_text())
-
-
-def read_history(path: Path) -> list[tuple[float, float]]:
-    """Seconds and best objective of every round that had one."""
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    return [(line["seconds"], line["objective"]) for line in lines if line["objective"] is not None]
 
 
 def read_model(path: Path, features: int) -> np.ndarray:

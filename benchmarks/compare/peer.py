@@ -81,10 +81,12 @@ def converge(data: Dataset, loss: str, ridge: float, stable: float = STABLE) -> 
     return Fit(w, now, seconds, option)
 
 
-def search(features: Callable[[float], tuple[np.ndarray, float]], k: int, slack: float = 0.0, first: float = 1.0) -> Search:
+def search(features: Callable[[float], tuple[np.ndarray, float]], k: int, slack: float = 0.0, first: float = 1.0,
+           patience: float = math.inf) -> Search:
     """The C with at most and as near as possible to k features, by bisection of log C.
 
-    `features` gives the support at a C and the seconds that took. A support of (1 - slack) k is near enough.
+    `features` gives the support at a C and the seconds that took. A support of (1 - slack) k is near enough, and after
+    `patience` seconds the best so far has to do.
     """
     best, fits, seconds = (np.empty(0, np.int64), 0.0), 0, 0.0
     low, high = None, None
@@ -98,7 +100,7 @@ def search(features: Callable[[float], tuple[np.ndarray, float]], k: int, slack:
                 best = (support, c)
         else:
             high = c
-        if (1.0 - slack) * k <= len(support) <= k:
+        if (1.0 - slack) * k <= len(support) <= k or seconds > patience:
             break
         c = next_c(low, high)
     return Search(best[0], best[1], seconds, fits)

@@ -99,10 +99,10 @@ def compare(arguments: argparse.Namespace, report: Report, data: Dataset, loss: 
 def judge(report: Report, case: str, seconds: dict[str, float]) -> None:
     """The bars of a case."""
     one, two = seconds["ddiht, 1 thread"], seconds["ddiht, 2 threads"]
-    report.bar(f"{case}: 1 thread / LIBLINEAR dual", ratio(one, seconds["LIBLINEAR dual"]), 1.0)
-    report.bar(f"{case}: 2 threads / LIBLINEAR dual", ratio(two, seconds["LIBLINEAR dual"]), 0.6)
+    report.bar(f"{case}: 1 thread / LIBLINEAR dual", ratio(one, seconds["LIBLINEAR dual"]), 1.0, timed=True)
+    report.bar(f"{case}: 2 threads / LIBLINEAR dual", ratio(two, seconds["LIBLINEAR dual"]), 0.6, timed=True)
     if "snapml" in seconds:
-        report.bar(f"{case}: 2 threads / snapml, 2 threads", ratio(two, seconds["snapml"]), 0.8)
+        report.bar(f"{case}: 2 threads / snapml, 2 threads", ratio(two, seconds["snapml"]), 0.8, timed=True)
 
 
 def chosen(report: Report, data: Dataset, loss: str, optimum: float) -> dict[str, Choice]:

@@ -35,8 +35,7 @@ def run(arguments: argparse.Namespace) -> Report:
     cores = os.cpu_count() or 1
     with tempfile.TemporaryDirectory(dir=MADE) as directory:
         shards = Path(directory) / "shards"
-        subprocess.run([arguments.ddiht, "shard", path, "-n", "1", "-o", shards, "--quiet"], check=True,
-                       stdout=subprocess.DEVNULL)
+        subprocess.run([arguments.ddiht, "shard", path, "-n", "1", "-o", shards], check=True, capture_output=True)
         calls = {"ddiht, text": lambda: ours(arguments, path, cores), "ddiht, text, 1 thread": lambda: ours(arguments, path, 1),
                  "ddiht, shard": lambda: ours(arguments, shards, cores)}
         calls |= peers(report, path)
@@ -118,5 +117,6 @@ def judge(report: Report, size: int, results: dict[str, list[float]]) -> None:
         report.lines.append([name, seconds_text(middle), f"{ratio(size, middle) / 1e6:.0f}", f"{ratio(middle, mine):.3g}"])
     for name, bar in BARS.items():
         if name in results:
-            report.bar(f"{name} / ddiht, text", ratio(median(results[name]), mine), bar, at_least=True)
-    report.bar("ddiht, text / ddiht, shard", ratio(mine, median(results["ddiht, shard"])), SHARD_BAR, at_least=True)
+            report.bar(f"{name} / ddiht, text", ratio(median(results[name]), mine), bar, at_least=True, timed=True)
+    report.bar("ddiht, text / ddiht, shard", ratio(mine, median(results["ddiht, shard"])), SHARD_BAR, at_least=True,
+               timed=True)

@@ -26,7 +26,7 @@ def convex(arguments: argparse.Namespace) -> Iterator[Dataset]:
 def sparse(arguments: argparse.Namespace) -> Iterator[Dataset]:
     """For k features."""
     if arguments.quick:
-        return loaded(arguments, [text_source(20_242)])
+        return loaded(arguments, [text_source(2_000, 5_000)])
     return loaded(arguments, [*named("imdb", "ng20"), text_source(20_242), text_source(200_000)])
 
 
