@@ -14,12 +14,22 @@ OWN_LIMIT = 0.8
 
 
 def abess(x, y: np.ndarray, k: int, ridge: float, _limit: float) -> tuple[float, np.ndarray]:
-    """abess at one support size, on sparse data, without an intercept."""
+    """abess at one support size, on sparse data: it adds alpha ||w||^2 to the sum of losses."""
+    return fit_abess(x, y, k, ridge, sparse_matrix=True)
+
+
+def abess_dense(x, y: np.ndarray, k: int, ridge: float, _limit: float) -> tuple[float, np.ndarray]:
+    """The same on dense data, which it scales first."""
+    return fit_abess(x.toarray(), y, k, ridge)
+
+
+def fit_abess(x, y: np.ndarray, k: int, ridge: float, **options) -> tuple[float, np.ndarray]:
+    """One support size, no intercept."""
     from abess import LogisticRegression
 
-    made = LogisticRegression(support_size=k, fit_intercept=False, alpha=ridge, thread=1, approximate_Newton=True)
+    made = LogisticRegression(support_size=k, fit_intercept=False, alpha=ridge * len(y) / 2, thread=1)
     start = time.perf_counter()
-    made.fit(x, (y > 0).astype(int), sparse_matrix=True)
+    made.fit(x, (y > 0).astype(int), **options)
     return time.perf_counter() - start, np.asarray(made.coef_, dtype=np.float64).ravel()
 
 

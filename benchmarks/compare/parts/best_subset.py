@@ -40,7 +40,8 @@ class Case:
     solvers: dict[str, Callable]
 
 
-LOGISTIC = {"abess": subset_solvers.abess, "skscope": subset_solvers.skscope}
+LOGISTIC = {"abess, sparse": subset_solvers.abess, "abess, dense": subset_solvers.abess_dense,
+            "skscope": subset_solvers.skscope}
 CASES = [Case(16_000, 2_000, "logistic", 200, LOGISTIC), Case(16_000, 10_000, "logistic", 200, LOGISTIC),
          Case(4_000, 1_000, "squared", 50, {"OKRidge": subset_solvers.okridge})]
 QUICK_CASES = [Case(2_000, 500, "logistic", 20, LOGISTIC),
