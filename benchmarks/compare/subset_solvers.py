@@ -1,4 +1,6 @@
-"""Best-subset solvers of others: seconds and weights for rows x, labels y, k features, lambda and a limit of seconds for those that can end early.
+"""Best-subset solvers of others: seconds and weights for rows x, labels y, k features and lambda.
+
+The limit is one of seconds, for those that can end early.
 
 Each is timed without the start of its libraries, and compiled where it compiles.
 """
@@ -51,7 +53,7 @@ def skscope(x, y: np.ndarray, k: int, ridge: float, _limit: float) -> tuple[floa
 
 
 def okridge(x, y: np.ndarray, k: int, ridge: float, limit: float) -> tuple[float, np.ndarray]:
-    """OKRidge to an optimality gap of 1e-2, its default, or to its limit, on dense data: ||y - Xw||^2 + lambda2 ||w||^2 is P N."""
+    """OKRidge to a gap of 1e-2, its default, or to its limit, on dense data: ||y - Xw||^2 + lambda2 ||w||^2 is P N."""
     from okridge.tree import BNBTree
 
     dense = x.toarray()

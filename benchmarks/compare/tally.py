@@ -90,7 +90,8 @@ class Report:
     def write(self, arguments: argparse.Namespace) -> bool:
         """Record the part; whether all bars hold that count."""
         name = f"{arguments.name or 'peers'}-{self.part}"
-        call = f"python3 benchmarks/peers.py {self.part}{' --quick' if arguments.quick else ''} --repeats {arguments.repeats}"
+        quick = " --quick" if arguments.quick else ""
+        call = f"python3 benchmarks/peers.py {self.part}{quick} --repeats {arguments.repeats}"
         directory = record.write(name, self.title, uniform(self.rows), self.summary(), [call, *self.commands],
                                  PACKAGES, self.threads)
         if self.panels:

@@ -1,8 +1,10 @@
-"""k features against best-subset solvers, at sizes they can finish: abess and skscope with logistic loss, OKRidge with squared.
+"""k features against best-subset solvers, at sizes they can finish.
 
-A peer's model counts with the better of its own weights and a converged refit of its support, and the refit is free. Each runs
-in a process of its own, which is ended after `LIMIT` seconds: there is no bar then. OKRidge is told a limit itself and gives
-the best it has.
+abess and skscope have the logistic loss, OKRidge the squared one.
+
+A peer's model counts with the better of its own weights and a converged refit of its support, and the refit is free.
+Each runs in a process of its own, which is ended after `LIMIT` seconds: there is no bar then. OKRidge is told a limit
+itself and gives the best it has.
 """
 
 import argparse

@@ -36,7 +36,8 @@ def run(arguments: argparse.Namespace) -> Report:
     with tempfile.TemporaryDirectory(dir=MADE) as directory:
         shards = Path(directory) / "shards"
         subprocess.run([arguments.ddiht, "shard", path, "-n", "1", "-o", shards], check=True, capture_output=True)
-        calls = {"ddiht, text": lambda: ours(arguments, path, cores), "ddiht, text, 1 thread": lambda: ours(arguments, path, 1),
+        calls = {"ddiht, text": lambda: ours(arguments, path, cores),
+                 "ddiht, text, 1 thread": lambda: ours(arguments, path, 1),
                  "ddiht, shard": lambda: ours(arguments, shards, cores)}
         calls |= peers(report, path)
         # Once before: the file is in memory then, and every library loaded.

@@ -23,8 +23,8 @@ SIZES = [200, 1000, 2000]
 RIDGES = [1e-4, 1e-5]
 LOSSES = ["squared-hinge", "logistic"]
 SLACK = 0.01
-# LIBLINEAR's own default; a tighter one takes longer and finds no better supports.
-TOLERANCE = 1e-2
+# -e of LIBLINEAR's search: its default, and one that takes half the time for supports that are hardly worse.
+TOLERANCES = [0.1, 0.01]
 TIME_BAR = 0.10
 # Our objective over theirs with the squared hinge at 1000 features, by lambda.
 FINAL_BAR = {1e-4: 0.995, 1e-5: 0.92}
@@ -66,34 +66,66 @@ def run(arguments: argparse.Namespace) -> Report:
     return report
 
 
+@dataclass(frozen=True)
+class Rival:
+    """LIBLINEAR at one tolerance of its search: the support it found, and how that is refitted."""
+
+    name: str
+    tolerance: float
+    found: peer.Search
+    task: problem
+    refits: dict[float, peer.Fit]
+
+    def setting(self, loss: str, ridge: float) -> str:
+        """What LIBLINEAR was told."""
+        search = f"-s {peer.L1_SOLVER[loss]} -c {self.found.c:.6g} -e {self.tolerance:g} ({self.found.fits} fits)"
+        return f"{search}, then {self.refits[ridge].option}"
+
+
+def rival(data: Dataset, loss: str, k: int, tolerance: float) -> Rival:
+    """Search once, and choose the refits."""
+    found = peer.search_l1(data, k, tolerance, loss, SLACK)
+    narrow = peer.restrict(data, found.support)
+    refits = {ridge: peer.quickest_refit(data, found.support, loss, ridge) for ridge in RIDGES}
+    return Rival(f"LIBLINEAR l1 -e {tolerance:g} + refit", tolerance, found, problem(narrow.y, narrow.x), refits)
+
+
 def compare(arguments: argparse.Namespace, report: Report, data: Dataset, loss: str, k: int) -> None:
-    """LIBLINEAR and ours at all lambdas; the search does not depend on lambda and counts for each."""
-    first = peer.search_l1(data, k, TOLERANCE, loss, SLACK)
-    narrow = peer.restrict(data, first.support)
-    task = problem(narrow.y, narrow.x)
-    refits = {ridge: peer.quickest_refit(data, first.support, loss, ridge) for ridge in RIDGES}
-    # The search that found the support is the first of the repeats.
-    known = iter([first])
-    calls = {"search": lambda: next(known, None) or peer.search_l1(data, k, TOLERANCE, loss, SLACK)}
-    for ridge, refit in refits.items():
-        calls["refit", ridge] = lambda refit=refit: peer.fit(task, refit.option)
+    """LIBLINEAR and ours at all lambdas; a search does not depend on lambda and counts for each."""
+    rivals = [rival(data, loss, k, tolerance) for tolerance in TOLERANCES]
+    calls = {}
+    for one in rivals:
+        # The search that found the support is the first of the repeats.
+        known = iter([one.found])
+        calls["search", one.name] = lambda one=one, known=known: (
+            next(known, None) or peer.search_l1(data, k, one.tolerance, loss, SLACK))
+        for ridge in RIDGES:
+            calls["refit", one.name, ridge] = lambda one=one, ridge=ridge: peer.fit(one.task, one.refits[ridge].option)
+    for ridge in RIDGES:
         calls["ours", ridge] = lambda ridge=ridge: train(arguments, Case(data, loss, k, ridge), [])
     results = interleaved(arguments.repeats, calls)
-    searches = [search.seconds for search in results["search"]]
-    for ridge, refit in refits.items():
-        case = Case(data, loss, k, ridge)
-        theirs = [search + seconds for search, (_, seconds) in zip(searches, results["refit", ridge])]
-        setting = f"-s {peer.L1_SOLVER[loss]} -c {first.c:.6g} -e {TOLERANCE:g} ({first.fits} fits), then {refit.option}"
-        runs = results["ours", ridge]
-        share = beside(report, case, "LIBLINEAR l1 + refit", len(first.support), refit.objective, theirs, runs, setting)
-        final = mine(report, case, "ddiht", runs)
-        report.bar(f"{case}: time to below LIBLINEAR / its time", share, TIME_BAR, timed=True)
-        at_bar = loss == "squared-hinge" and k == 1000
-        report.bar(f"{case}: objective / LIBLINEAR's", final / refit.objective, FINAL_BAR[ridge] if at_bar else 1.0,
-                   least=runs[0].summary["dual_bound"] / refit.objective)
-        if k == 1000 or arguments.quick:
-            points = {"LIBLINEAR l1 + refit": [(median(theirs), refit.objective)], "ddiht": runs[-1].history}
-            report.panels.append(panel(case, points))
+    for ridge in RIDGES:
+        judge(arguments, report, Case(data, loss, k, ridge), rivals, results)
+
+
+def judge(arguments: argparse.Namespace, report: Report, case: Case, rivals: list[Rival], results: dict) -> None:
+    """Rows, bars and the panel of a case."""
+    runs = results["ours", case.ridge]
+    points = {"ddiht": runs[-1].history}
+    for one in rivals:
+        searches, refits = results["search", one.name], results["refit", one.name, case.ridge]
+        theirs = [search.seconds + seconds for search, (_, seconds) in zip(searches, refits)]
+        p = one.refits[case.ridge].objective
+        share = beside(report, case, one.name, len(one.found.support), p, theirs, runs, one.setting(case.loss, case.ridge))
+        report.bar(f"{case}: time to below {one.name} / its time", share, TIME_BAR, timed=True)
+        points[one.name] = [(median(theirs), p)]
+    final = mine(report, case, "ddiht", runs)
+    best = min(one.refits[case.ridge].objective for one in rivals)
+    at_bar = case.loss == "squared-hinge" and case.k == 1000
+    report.bar(f"{case}: objective / LIBLINEAR's best", final / best, FINAL_BAR[case.ridge] if at_bar else 1.0,
+               least=runs[0].summary["dual_bound"] / best)
+    if case.k == 1000 or arguments.quick:
+        report.panels.append(panel(case, points))
 
 
 def others(arguments: argparse.Namespace, report: Report, case: Case) -> None:
