@@ -17,6 +17,8 @@ MARKERS = ["o", "o", "s", "s", "^", "D", "v", "P", "X", "*"]
 MOST_COLUMNS = 3
 # A point at the very best objective has no place on a logarithmic axis.
 LEAST = 1e-7
+# A line with more points than this has no marks.
+FEW = 30
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,8 @@ def fill(axis, panel: Panel, names: list[str]) -> None:
     for name, points in panel.lines.items():
         points = sorted(points)
         xs, ys = [x for x, _ in points], [max(y, LEAST) for _, y in points]
-        axis.plot(xs, ys, color=colour(names, name), marker=marker(names, name), markersize=3.5, linewidth=1.2)
+        mark = marker(names, name) if len(points) <= FEW else None
+        axis.plot(xs, ys, color=colour(names, name), marker=mark, markersize=4.5, linewidth=1.2)
     axis.set_xscale("log")
     axis.set_yscale("log")
     axis.set_title(panel.title, fontsize=10)

@@ -84,7 +84,7 @@ class Report:
         if self.notes:
             parts.append("".join(f"- {note}\n" for note in self.notes))
         if self.panels:
-            parts.append("![Time against objective](plot.svg)\n")
+            parts.append(f"![{self.axes[1]} against {self.axes[0]}](plot.svg)\n")
         return "\n".join(parts)
 
     def write(self, arguments: argparse.Namespace) -> bool:

@@ -5,7 +5,7 @@ import argparse
 import numpy as np
 
 import ours
-from datasets import Dataset, Source, generate, text_source
+from datasets import Dataset, load_text, text_source
 from picture import Panel
 from tally import Report, interleaved, median, ratio, seconds_text
 
@@ -28,7 +28,8 @@ def run(arguments: argparse.Namespace) -> Report:
     report = Report("scaling", "Time and memory against cores and rows", HEADER, "as listed")
     report.axes = ("rows", "seconds, or gigabytes")
     sizes = QUICK_ROWS if arguments.quick else ROWS
-    cases = {(rows, 2): data_of(arguments, rows) for rows in sizes} | {(sizes[2], 1): data_of(arguments, sizes[2])}
+    by_rows = {rows: load_text(text_source(rows), arguments.ddiht) for rows in sizes}
+    cases = {(rows, 2): data for rows, data in by_rows.items()} | {(sizes[2], 1): by_rows[sizes[2]]}
     gap = QUICK_GAP if arguments.quick else GAP
     calls = {case: (lambda data=data, case=case: train(arguments, data, case[1], gap)) for case, data in cases.items()}
     results = interleaved(arguments.repeats, calls)
@@ -38,50 +39,28 @@ def run(arguments: argparse.Namespace) -> Report:
     return report
 
 
-def data_of(arguments: argparse.Namespace, rows: int) -> Dataset:
-    """The file alone: nothing here needs its entries in memory."""
-    source: Source = text_source(rows)
-    return Dataset(source, generate(source, arguments.ddiht), source.file, np.empty((0, source.synthetic[1])), np.empty(0))
-
-
 def train(arguments: argparse.Namespace, data: Dataset, threads: int, gap: float) -> ours.Run:
     """To the same gap; the finish, which always follows, may end at a smaller one."""
     return ours.train(arguments.ddiht, data, K, LOSS, RIDGE, ["--gap", f"{gap:g}", "--threads", str(threads)])
 
 
-def entries(data: Dataset) -> int:
-    """Stored numbers of a file: as many as there are colons."""
-    with data.path.open("rb") as file:
-        return sum(block.count(b":") for block in iter(lambda: file.read(1 << 24), b""))
-
-
-def allowed(data: Dataset, run: ours.Run, count: int) -> float:
-    """1.6 x the CSR arrays, the compact copy of the support's columns (at most as large), and what is fixed."""
-    csr = 8 * count + 8 * run.summary["rows"]
-    return MEMORY_BAR * csr + compact_bytes(data, run) + FIXED_BYTES
-
-
-def compact_bytes(data: Dataset, run: ours.Run) -> int:
-    """8 bytes for every entry in a column of the model, 8 for every row."""
-    chosen = {b"%d" % (column + 1) for column in np.flatnonzero(run.w)}
-    with data.path.open("rb") as file:
-        inside = sum(word.split(b":")[0] in chosen for line in file for word in line.split()[1:])
-    return 8 * inside + 8 * run.summary["rows"]
+def allowed(data: Dataset, run: ours.Run) -> float:
+    """1.6 x the CSR arrays, a compact copy of the model's columns, and what is fixed: 8 bytes an entry, 8 a row."""
+    compact = np.bincount(data.x.indices, minlength=data.features)[run.w != 0.0].sum()
+    return MEMORY_BAR * 8.0 * (data.x.nnz + data.rows) + 8.0 * (compact + data.rows) + FIXED_BYTES
 
 
 def record(report: Report, data: Dataset, threads: int, runs: list[ours.Run], gap: float) -> None:
     """The rows of one size."""
-    count = entries(data)
-    limit = allowed(data, runs[0], count)
-    rows = runs[0].summary["rows"]
-    report.rows += [{"rows": rows, "entries": count, "threads": threads, "repeat": at, "gap": run.summary["gap"],
+    limit, rows = allowed(data, runs[0]), data.rows
+    report.rows += [{"rows": rows, "entries": data.x.nnz, "threads": threads, "repeat": at, "gap": run.summary["gap"],
                      "stopped": run.summary["stopped"], "seconds": run.seconds,
                      "seconds_to_gap": run.seconds_to_gap(gap), "load_seconds": run.summary["seconds"]["load"],
                      "peak_bytes": run.peak_bytes, "allowed_bytes": limit, "command": run.command}
                     for at, run in enumerate(runs)]
     peak = max(run.peak_bytes for run in runs)
     report.commands.append(runs[0].command)
-    report.lines.append([str(rows), str(count), str(threads), f"{runs[0].summary['gap']:.1e}",
+    report.lines.append([str(rows), str(data.x.nnz), str(threads), f"{runs[0].summary['gap']:.1e}",
                          seconds_text(median([run.seconds_to_gap(gap) for run in runs])),
                          seconds_text(median([run.seconds for run in runs])), f"{peak / 1e6:.0f}", f"{limit / 1e6:.0f}"])
     report.bar(f"{rows} rows, {threads} threads: peak memory / allowed", peak / limit, 1.0)

@@ -201,4 +201,4 @@ def panel(case: Case, points: dict[str, list[tuple[float, float]]]) -> Panel:
     """Time against how far above the best objective of the case."""
     best = min(p for line in points.values() for _, p in line)
     above = {name: [(s, p / best - 1.0) for s, p in line if s > 0.0] for name, line in points.items()}
-    return Panel(f"{case.data.source.name}, {case.loss}, lambda {case.ridge:g}", above)
+    return Panel(f"{case.data.source.name}, {case.loss},\nk = {case.k}, lambda = {case.ridge:g}", above)
