@@ -19,7 +19,7 @@ def loaded(arguments: argparse.Namespace, wanted: list[Source]) -> Iterator[Data
 def convex(arguments: argparse.Namespace) -> Iterator[Dataset]:
     """For k = d."""
     if arguments.quick:
-        return loaded(arguments, [BY_NAME["reuters"], text_source(20_242)])
+        return loaded(arguments, [BY_NAME["reuters"], text_source(5_000, 10_000)])
     return loaded(arguments, [*named("reuters", "imdb", "ng20"), text_source(200_000)])
 
 
