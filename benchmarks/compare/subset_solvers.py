@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 # What a solver that can end by itself is given of the seconds after which it is ended.
-OWN_LIMIT = 0.8
+OWN_LIMIT = 0.5
 
 
 def abess(x, y: np.ndarray, k: int, ridge: float, _limit: float) -> tuple[float, np.ndarray]:
