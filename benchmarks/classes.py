@@ -65,16 +65,10 @@ def split(path: Path, directory: Path):
     return x, y, held_out
 
 
-def measured(call: list) -> tuple[dict, int]:
-    """The summary of a call, and its peak memory in bytes."""
-    with tempfile.NamedTemporaryFile() as peak:
-        clocked = ["/usr/bin/time", "-f", "%M", "-o", peak.name, *call]
-        done = subprocess.run(clocked, check=True, stdout=subprocess.PIPE, text=True)
-        return json.loads(done.stdout), 1024 * int(Path(peak.name).read_text())
-
-
 def ours(program: Path, directory: Path, normalize: str) -> dict:
     """One run for all classes, and one for the first class alone."""
+    from ours import measured
+
     call = [program, "train", directory / "train.svm", "-k", str(FEATURES), "--lambda", f"{RIDGE:g}",
             "--normalize", normalize, "--json", "--quiet"]
     model = directory / "model.json"

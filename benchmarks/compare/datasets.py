@@ -1,6 +1,7 @@
 """The data sets as `ddiht` sees them: f32 values, rows scaled like its own, labels -1 and +1."""
 
 import lzma
+import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,6 +21,8 @@ class Source:
     at_least: float | None = None
     unit_rows: bool = False
     tf_idf: bool = False
+    # Rows and features of `ddiht synth text`; 0: the file is a data set.
+    synthetic: tuple[int, int] = (0, 0)
 
     def options(self) -> list[str]:
         """The same preparation in the words of `ddiht train`."""
@@ -35,6 +38,13 @@ SOURCES = [
     Source("imdb-tfidf", "imdb_bow_train.svm.xz", at_least=7, unit_rows=True, tf_idf=True),
     Source("ng20", "ng20_bin_bigram_train.svm.xz"),
 ]
+MADE = ROOT / "target" / "benchmarks-data"
+
+
+def text_source(rows: int, features: int = 47_236) -> Source:
+    """Text-like data of our own generator."""
+    name = f"text-{rows}x{features}"
+    return Source(name, f"{name}.svm", synthetic=(rows, features))
 
 
 @dataclass(frozen=True)
@@ -56,6 +66,37 @@ class Dataset:
     def features(self) -> int:
         """d."""
         return self.x.shape[1]
+
+
+def generate(source: Source, program: Path) -> Path:
+    """The file of a synthetic source, made on first use."""
+    path = MADE / source.file
+    if not path.exists():
+        MADE.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(".part")
+        subprocess.run([program, *synth_options(source), "-o", part], check=True, stderr=subprocess.DEVNULL)
+        part.rename(path)
+    return path
+
+
+def synth_options(source: Source) -> list[str]:
+    """The call that makes a synthetic source, without its file."""
+    rows, features = source.synthetic
+    informative = min(1000, features // 4)
+    return ["synth", "text", "--rows", str(rows), "--features", str(features), "--informative", str(informative)]
+
+
+def load_text(source: Source, program: Path) -> Dataset:
+    """Generate and read text-like data; the arrays are kept for the next run."""
+    path = generate(source, program)
+    kept = path.with_suffix(".npz")
+    if not kept.exists():
+        labels, x = parse(path.read_bytes())
+        np.savez(kept, labels=labels, data=x.data.astype(np.float32), indices=x.indices, indptr=x.indptr)
+    arrays = np.load(kept)
+    values = arrays["data"].astype(np.float64)
+    x = sparse.csr_matrix((values, arrays["indices"], arrays["indptr"]), shape=(len(arrays["labels"]), source.synthetic[1]))
+    return Dataset(source, path, source.file, x, np.where(arrays["labels"] > 0, 1.0, -1.0))
 
 
 def load(source: Source, directory: Path) -> Dataset:
@@ -106,7 +147,7 @@ def weigh_words(x: sparse.csr_matrix) -> None:
 
 def write(data: Dataset) -> Dataset:
     """The same data in a file of its own, for a preparation that `ddiht` does not do itself."""
-    path = ROOT / "target" / "benchmarks-data" / f"{data.source.name}.svm"
+    path = MADE / f"{data.source.name}.svm"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         for i, label in enumerate(data.y):

@@ -30,14 +30,21 @@ def parse(parser: argparse.ArgumentParser) -> argparse.Namespace:
     return arguments
 
 
-def enter_venv(directory: Path, peers: list[str]) -> None:
-    """Continue in the virtual environment, made and filled with `peers` on first use."""
+def enter_venv(directory: Path, peers: list[str], needed: bool = True) -> None:
+    """Continue in the virtual environment, made and filled with `peers` on first use.
+
+    Peers that are not `needed` may be missing afterwards: one that has no package for this Python is left out.
+    """
     if Path(sys.prefix).resolve() == directory.resolve():
         return
     python = directory / "bin" / "python"
     ready = directory / "peers-installed"
-    if not ready.exists():
+    wanted = "\n".join(peers)
+    if not ready.exists() or ready.read_text() not in ("", wanted):
         venv.create(directory, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *peers], check=True)
-        ready.touch()
+        pip = [python, "-m", "pip", "install", "--quiet"]
+        if subprocess.run([*pip, *peers], check=needed).returncode != 0:
+            for peer in peers:
+                subprocess.run([*pip, peer], check=False)
+        ready.write_text(wanted)
     os.execv(python, [python, *sys.argv])
