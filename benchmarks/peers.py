@@ -45,7 +45,6 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--only", action="append", default=[], metavar="DATA",
                         help="only data sets whose name begins so; may be repeated")
     parser.add_argument("--k", type=int, action="append", metavar="K", help="only this k in `sparse`; may be repeated")
-    parser.add_argument("--passes", metavar="COMMAND", help="what times passes over the data, for `bandwidth`")
     parser.add_argument("--name", help="begin of the name of the recorded runs (default: peers)")
     arguments = environment.parse(parser)
     arguments.repeats = arguments.repeats or (1 if arguments.quick else 5)

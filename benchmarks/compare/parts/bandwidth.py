@@ -1,12 +1,10 @@
 """Passes over the data as a share of what memory can give.
 
-The limit is the read bandwidth by benchmarks/bandwidth.c. The passes are timed by a command that prints one JSON object a
-line, given by `--passes` (see benchmarks/README.md for its form); without it only the limit is measured.
+The limit is the read bandwidth by benchmarks/bandwidth.c; the passes are those of crates/core/examples/passes.rs.
 """
 
 import argparse
 import json
-import shlex
 import subprocess
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from tally import Report, ratio
 
 SOURCE = record.ROOT / "benchmarks" / "bandwidth.c"
 COMPILE = ["cc", "-O3", "-march=native", "-pthread"]
+PROGRAM = ["cargo", "run", "--release", "--quiet", "--package", "ddiht-core", "--example", "passes", "--"]
 MEGABYTES = 1000
 PASSES = 10
 HEADER = ["what", "threads", "GB/s", "bytes", "ms", "share of the limit"]
@@ -25,17 +24,25 @@ def run(arguments: argparse.Namespace) -> Report:
     """The limit on one and two threads, and the passes beside it."""
     report = Report("bandwidth", "Passes over the data beside the read bandwidth of memory", HEADER, "as listed")
     limits = measure(arguments, report)
-    if arguments.passes:
-        rows = 20_242 if arguments.quick else 200_000
-        path = generate(text_source(rows), arguments.ddiht)
-        call = [*shlex.split(arguments.passes), str(path)]
-        report.commands.append(f"{arguments.passes} {path.name}")
-        done = subprocess.run(call, check=True, stdout=subprocess.PIPE, text=True)
-        for line in done.stdout.splitlines():
-            passed(report, json.loads(line), limits)
-    else:
-        report.skip("passes over the data", "no command that times them: --passes")
+    rows = 20_242 if arguments.quick else 200_000
+    path = generate(text_source(rows), arguments.ddiht)
+    report.commands.append(f"{' '.join(PROGRAM)} {path.name}")
+    done = subprocess.run([*PROGRAM, str(path)], check=True, stdout=subprocess.PIPE, text=True, cwd=record.ROOT)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    for line in lines:
+        passed(report, line, limits)
+    judge(report, {(line["pass"], line["threads"]): line for line in lines}, limits)
     return report
+
+
+def judge(report: Report, lines: dict[tuple[str, int], dict], limits: dict[int, float]) -> None:
+    """The bars: half of the bandwidth, and a restricted pass for 1.5 times its share."""
+    for threads, limit in limits.items():
+        full, restricted = lines["full", threads], lines["restricted", threads]
+        share = full["bytes"] / full["seconds"] / limit
+        report.bar(f"full pass, {threads} threads: share of the read bandwidth", share, 0.5, at_least=True, timed=True)
+        cost = (restricted["seconds"] / full["seconds"]) / (restricted["bytes"] / full["bytes"])
+        report.bar(f"restricted pass, {threads} threads: time over its share of the full one's", cost, 1.5, timed=True)
 
 
 def measure(arguments: argparse.Namespace, report: Report) -> dict[int, float]:

@@ -8,6 +8,7 @@
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
 use wincode::config::{Configuration, DefaultConfig, PREALLOCATION_SIZE_LIMIT_DISABLED};
 use wincode::io::std_read::ReadAdapter;
 use wincode::io::std_write::WriteAdapter;
@@ -30,8 +31,10 @@ pub const VERSION: u32 = 1;
 /// Bytes of the encoded header: magic, version, eight u64, one bool.
 const HEADER_BYTES: usize = 8 + 4 + 8 * 8 + 1;
 
-/// Elements decoded at a time.
-const BLOCK: usize = 1 << 16;
+/// Elements read at a time.
+const BLOCK: usize = 1 << 18;
+/// Rows checked by one task.
+const ROWS: usize = 1 << 14;
 
 /// Which part of a data set a shard is. Its row `i` is row `first_row + i * stride` of the whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -292,15 +295,14 @@ where
     })
 }
 
-/// An array whose length must be `expected`, decoded block by block.
-fn get_array<T>(
+/// An array whose length must be `expected`, read block by block into its place: the layout is that of the memory of
+/// little-endian machines, and is turned round on others.
+fn get_array<T: Element>(
     input: &mut impl Read,
     field: &'static str,
     expected: u64,
     trusted: bool,
 ) -> Result<Vec<T>, ShardError>
-where
-    Vec<T>: SchemaReadOwned<DefaultConfig, Dst = Vec<T>>,
 {
     let found: u64 = get(input)?;
     if found != expected {
@@ -311,12 +313,48 @@ where
     };
     let mut array = Vec::with_capacity(if trusted { length } else { 0 });
     while array.len() < length {
-        // A block is an array too, once its own length is put before it.
-        let block = BLOCK.min(length - array.len());
-        let prefix = (block as u64).to_le_bytes();
-        array.append(&mut get::<Vec<T>>(&mut prefix.as_slice().chain(&mut *input))?);
+        let from = array.len();
+        array.resize(from + BLOCK.min(length - from), T::zeroed());
+        let bytes = bytemuck::cast_slice_mut(&mut array[from..]);
+        input.read_exact(bytes).map_err(|e| match e.kind() {
+            io::ErrorKind::UnexpectedEof => ShardError::Truncated,
+            _ => ShardError::Io(e),
+        })?;
+        if cfg!(target_endian = "big") {
+            array[from..].iter_mut().for_each(T::turn_round);
+        }
     }
     Ok(array)
+}
+
+/// A number of a shard file.
+trait Element: bytemuck::Pod {
+    /// Swaps its bytes.
+    fn turn_round(&mut self);
+}
+
+impl Element for u32 {
+    fn turn_round(&mut self) {
+        *self = self.swap_bytes();
+    }
+}
+
+impl Element for u64 {
+    fn turn_round(&mut self) {
+        *self = self.swap_bytes();
+    }
+}
+
+impl Element for f32 {
+    fn turn_round(&mut self) {
+        *self = Self::from_bits(self.to_bits().swap_bytes());
+    }
+}
+
+impl Element for f64 {
+    fn turn_round(&mut self) {
+        *self = Self::from_bits(self.to_bits().swap_bytes());
+    }
 }
 
 /// The matrix, once its arrays have been found to be one.
@@ -332,15 +370,16 @@ fn assemble(
     }
     // No offset exceeds the last one, which is the length of an array in memory.
     let offsets: Vec<usize> = offsets.into_iter().map(|o| o as usize).collect();
-    for pair in offsets.windows(2) {
+    let in_order = |pair: &[usize]| {
         let row = &indices[pair[0]..pair[1]];
-        let in_range = row.first().is_none_or(|&j| j > 0)
-            && row.last().is_none_or(|&j| u64::from(j) < header.cols);
-        if !in_range || !row.is_sorted_by(|a, b| a < b) {
-            return Err(ShardError::Invalid("the columns of a row are not in order"));
-        }
+        row.first().is_none_or(|&j| j > 0)
+            && row.last().is_none_or(|&j| u64::from(j) < header.cols)
+            && row.is_sorted_by(|a, b| a < b)
+    };
+    if !offsets.par_windows(2).with_min_len(ROWS).all(in_order) {
+        return Err(ShardError::Invalid("the columns of a row are not in order"));
     }
-    if !values.iter().all(|v| v.is_finite()) {
+    if !values.par_chunks(BLOCK).all(|block| block.iter().all(|v| v.is_finite())) {
         return Err(ShardError::Invalid("a value is not finite"));
     }
     let cols = header.cols as usize;

@@ -48,11 +48,6 @@ impl CsrMatrix {
         Self { offsets, indices, values, cols }
     }
 
-    /// A matrix with `rows` rows and nothing in them.
-    pub fn empty(cols: usize, rows: usize) -> Self {
-        Self { offsets: vec![0; rows + 1], indices: Vec::new(), values: Vec::new(), cols }
-    }
-
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.offsets.len() - 1
@@ -97,6 +92,11 @@ impl CsrMatrix {
         if let Some(&last) = indices.last() {
             self.cols = self.cols.max(last as usize + 1);
         }
+    }
+
+    /// Appends `rows` rows with nothing in them.
+    pub fn push_empty(&mut self, rows: usize) {
+        self.offsets.extend(std::iter::repeat_n(self.indices.len(), rows));
     }
 
     /// Makes room for `rows` rows and `entries` entries in all.
@@ -191,7 +191,7 @@ impl CsrMatrix {
     }
 
     /// Forgets all rows and columns but keeps the memory.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.offsets.truncate(1);
         self.indices.clear();
         self.values.clear();

@@ -121,6 +121,36 @@ pub fn parse_line(
     Ok(Some(label))
 }
 
+/// The number that `text` starts with, and its length, if it is written with few digits and without sign or exponent, as
+/// most are; what this leaves out is for the crate that knows all numbers.
+///
+/// `digits / 10^decimals` is the nearest f64, since both are exact. The nearest f32 to that is the nearest to the number
+/// itself, unless the f64 lies about halfway between two of them.
+#[inline]
+fn plain(text: &[u8]) -> Option<(f32, usize)> {
+    const MOST_DIGITS: usize = 15;
+    const POWERS: [f64; MOST_DIGITS + 1] =
+        [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+    let (mut number, mut point, mut length) = (0u64, None, 0);
+    for &byte in text.iter().take(MOST_DIGITS + 1) {
+        match byte {
+            b'0'..=b'9' => number = number * 10 + u64::from(byte - b'0'),
+            b'.' if point.is_none() => point = Some(length),
+            _ => break,
+        }
+        length += 1;
+    }
+    let decimals = point.map_or(0, |point| length - point - 1);
+    let digits = length - usize::from(point.is_some());
+    if digits == 0 || digits > MOST_DIGITS || length > MOST_DIGITS {
+        return None;
+    }
+    let value = number as f64 / POWERS[decimals];
+    let beyond = value.to_bits() & 0x1FFF_FFFF;
+    let halfway = beyond.abs_diff(0x1000_0000) <= 1;
+    (!halfway && (value == 0.0 || value >= 1e-30)).then_some((value as f32, length))
+}
+
 /// A position in a line.
 struct Cursor<'a> {
     line: &'a [u8],
@@ -209,6 +239,12 @@ impl<'a> Cursor<'a> {
     #[inline]
     fn value(&mut self, start: usize, index: u32) -> Result<f32, LineError> {
         let from = self.at;
+        if let Some((value, length)) = plain(&self.line[from..])
+            && self.line.get(from + length).copied().is_none_or(ends)
+        {
+            self.at += length;
+            return Ok(value);
+        }
         match fast_float2::parse_partial::<f32, _>(&self.line[from..]) {
             Ok((value, length)) if value.is_finite() => {
                 self.at += length;

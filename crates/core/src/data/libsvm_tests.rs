@@ -124,3 +124,35 @@ fn binary_junk_is_shown_short_and_escaped() {
     };
     assert_eq!(token, format!("{}...", "a".repeat(30)));
 }
+
+proptest::proptest! {
+    /// Numbers with few digits are read without the crate that reads all: they must be the same.
+    #[test]
+    fn plain_numbers_are_the_nearest(digits in 0u64..1_000_000_000_000, decimals in 0usize..12) {
+        let mut text = format!("{digits:012}");
+        text.insert(12 - decimals, '.');
+        if let Some((value, length)) = plain(text.as_bytes()) {
+            proptest::prop_assert_eq!(length, 13);
+            proptest::prop_assert_eq!(value.to_bits(), text.parse::<f32>().unwrap().to_bits());
+        }
+    }
+}
+
+#[test]
+fn plain_numbers_end_where_they_should() {
+    for (text, expected) in [
+        ("0.5 ", Some((0.5, 3))),
+        ("7", Some((7.0, 1))),
+        ("1.", Some((1.0, 2))),
+        (".25#", Some((0.25, 3))),
+        (".", None),
+        ("-1", None),
+        ("", None),
+        // Halfway between two numbers of 32 bits.
+        ("16777217", None),
+    ] {
+        assert_eq!(plain(text.as_bytes()), expected, "{text}");
+    }
+    // What follows decides whether it was the whole token.
+    assert_eq!(plain(b"1e5"), Some((1.0, 1)));
+}

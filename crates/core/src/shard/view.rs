@@ -3,6 +3,8 @@
 //! Local column 0 is the intercept, as everywhere. When the restriction would be most of a large matrix,
 //! the whole matrix is used in place of a copy: it has the same meaning with the identity numbering.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::{
@@ -15,6 +17,8 @@ const SMALL_COPY: usize = 24 << 20;
 
 /// Rows that are worth a task.
 const BLOCK_ROWS: usize = 1024;
+/// Most tasks.
+const MOST_BLOCKS: usize = 8;
 
 /// Which columns a shard works on.
 #[derive(Debug, Default)]
@@ -25,11 +29,13 @@ pub(super) struct View {
     local: Vec<u32>,
     /// The restricted rows, unless the whole matrix serves.
     compact: Option<CsrMatrix>,
+    /// Memory of copies before.
+    parts: Vec<CsrMatrix>,
 }
 
 impl View {
     pub(super) fn new(cols: usize) -> Self {
-        Self { columns: vec![0], local: vec![0; cols], compact: None }
+        Self { columns: vec![0], local: vec![0; cols], ..Self::default() }
     }
 
     /// Whether every one of `support` is in the view.
@@ -51,33 +57,45 @@ impl View {
         let entries: usize = self.columns.iter().map(|&j| counts[j as usize] as usize).sum();
         let bytes = entries * (size_of::<u32>() + size_of::<f32>());
         let worth_copying = bytes <= SMALL_COPY.max(design.matrix().bytes() * 2 / 5);
-        // Nothing to look for where there is nothing in play.
-        if entries == 0 {
-            let rows = design.rows();
-            self.compact = Some(CsrMatrix::empty(self.columns.len(), rows));
-            return;
+        let mut compact = self.compact.take().unwrap_or_default();
+        compact.clear();
+        if worth_copying {
+            self.copy(design.matrix(), entries, &mut compact);
+            self.compact = Some(compact);
+        } else {
+            // Where the whole matrix serves there is no memory for anything beside it.
+            self.parts = Vec::new();
         }
-        self.compact = None;
-        self.compact = worth_copying.then(|| self.copy(design.matrix(), entries));
     }
 
-    /// The rows of `x`, restricted: blocks of rows in parallel, put together in order.
-    fn copy(&self, x: &CsrMatrix, entries: usize) -> CsrMatrix {
-        let blocks = x.rows().div_ceil(BLOCK_ROWS).clamp(1, 8);
-        let parts: Vec<CsrMatrix> = row_blocks(x.rows(), blocks)
-            .into_par_iter()
-            .map(|rows| {
-                let room = entries / blocks;
-                let mut part = CsrMatrix::with_capacity(self.columns.len(), rows.len(), room);
-                rows.for_each(|i| part.push_renamed(x.row(i), |j| self.local[j as usize]));
-                part
-            })
-            .collect();
-        let mut parts = parts.into_iter();
-        let mut out = parts.next().unwrap_or_default();
-        out.reserve(x.rows(), entries);
-        parts.for_each(|part| out.append(&part));
-        out
+    /// The rows of `x`, restricted, in `out`: blocks of rows in parallel, put together in order. Their memory is kept, for
+    /// the system takes longer to give new memory than it takes to fill it.
+    fn copy(&mut self, x: &CsrMatrix, entries: usize, out: &mut CsrMatrix) {
+        out.set_cols(self.columns.len());
+        if entries == 0 {
+            return out.push_empty(x.rows());
+        }
+        let blocks = x.rows().div_ceil(BLOCK_ROWS).clamp(1, MOST_BLOCKS);
+        self.parts.resize_with(blocks - 1, CsrMatrix::default);
+        let local = &self.local;
+        let fill = |part: &mut CsrMatrix, rows: Range<usize>| {
+            part.clear();
+            rows.for_each(|i| part.push_renamed(x.row(i), |j| local[j as usize]));
+        };
+        let mut rows = row_blocks(x.rows(), blocks).into_iter();
+        let first = rows.next().unwrap_or_default();
+        rayon::join(
+            || {
+                out.reserve(x.rows(), entries);
+                fill(out, first);
+            },
+            || {
+                let rest: Vec<Range<usize>> = rows.collect();
+                self.parts.par_iter_mut().zip(rest).for_each(|(part, rows)| fill(part, rows));
+            },
+        );
+        out.set_cols(self.columns.len());
+        self.parts.iter().for_each(|part| out.append(part));
     }
 
     /// Length of vectors indexed by [`View::row`].
