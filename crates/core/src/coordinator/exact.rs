@@ -36,6 +36,9 @@ const MARK_EVERY: u64 = 3;
 /// Share of the time limit the dual phase may use before the finish has its turn.
 const DUAL_SHARE: f64 = 0.5;
 
+/// Columns for which a refit of all features costs next to nothing.
+const FEW_COLUMNS: usize = 4096;
+
 /// Times k, the columns of the widest start of the finish.
 const WIDE: usize = 8;
 
@@ -483,10 +486,11 @@ impl Exact {
     }
 
     /// The gap is reached, but the model is not yet the best on its own support. Where the loss has a kink
-    /// that would take long for little: the coordinate passes are the better solver there. Where all features are in, the
-    /// gap says all there is to say.
+    /// that would take long for little: the coordinate passes are the better solver there. Where all
+    /// features are in and they are many, it would take longer than all before.
     fn polish(&mut self, tally: &mut Tally) -> Next {
-        if tally.job().loss.has_kink() || settles(tally.job()) {
+        let job = tally.job();
+        if job.loss.has_kink() || settles(job) && job.cols > FEW_COLUMNS {
             return Next::Done(Stopped::Gap);
         }
         self.refit_best(tally)
