@@ -183,7 +183,8 @@ impl Meter {
         count.done += 1;
         let elapsed = self.start.elapsed();
         let Count { before, done, all, last_log } = *count;
-        let left = elapsed.as_secs_f64() / (done - before).max(1) as f64 * (all - done.min(all)) as f64;
+        let left =
+            elapsed.as_secs_f64() / (done - before).max(1) as f64 * (all - done.min(all)) as f64;
         let said = format!("{}: {done} of {all} cells  {what}  ETA {left:.0} s", self.name);
         match &self.bar {
             Some(bar) => bar.set_message(said),

@@ -76,8 +76,7 @@ impl Axis {
     }
 
     fn span(&self, places: impl Iterator<Item = f64>) -> RangeInclusive<f64> {
-        let asked =
-            self.range.and_then(|(low, high)| Some((self.place(low)?, self.place(high)?)));
+        let asked = self.range.and_then(|(low, high)| Some((self.place(low)?, self.place(high)?)));
         let (low, high) = asked.or_else(|| axis::extent(places)).unwrap_or((0.0, 1.0));
         let margin = if high > low { 0.04 * (high - low) } else { (0.05 * high.abs()).max(0.1) };
         low - margin..=high + margin

@@ -4,6 +4,10 @@ use std::path::PathBuf;
 
 use ddiht_core::{
     data::{self, CsrMatrix, LabelColumn, RawData, ReadOptions},
+    evaluate::Answers,
+    loss::LossKind,
+    round::Weights,
+    shard::Rows,
     storage::Storage,
     synth::{DenseData, DenseOptions, TextOptions, TextRows},
 };
@@ -78,9 +82,8 @@ enum FilesError {
 impl Files {
     /// What `--data` says.
     pub(super) fn parse(arguments: &[String]) -> Result<Self, Failure> {
-        let named = |text: &str| {
-            [Name::Rcv1, Name::News20].into_iter().find(|name| text == name.text())
-        };
+        let named =
+            |text: &str| [Name::Rcv1, Name::News20].into_iter().find(|name| text == name.text());
         let one = |argument: &String| match argument.split_once('=') {
             Some((name, file)) => match named(&name.to_ascii_lowercase()) {
                 Some(name) => Ok((name, PathBuf::from(file))),
@@ -143,7 +146,10 @@ impl Corpus {
         let wanted = rows.min(there);
         // Spread over the file: many are sorted by class or by date.
         let keep = |r: usize| (r + 1) * wanted / there != r * wanted / there;
-        let raw = all.select(keep);
+        let mut raw = all.select(keep);
+        // The classes of these files are the smaller and the larger label, whatever they are called.
+        let least = raw.labels.iter().copied().fold(f64::INFINITY, f64::min);
+        raw.labels.iter_mut().for_each(|label| *label = if *label > least { 1.0 } else { -1.0 });
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         let (used, d) = (raw.x.rows(), raw.x.cols() - 1);
         let origin = format!("{}: {used} of {there} rows of {file}, {d} features", name.text());
@@ -186,6 +192,12 @@ impl Corpus {
     pub(super) fn halves(&self) -> (RawData, RawData) {
         (self.raw.select(|r| r % 2 == 0), self.raw.select(|r| r % 2 == 1))
     }
+}
+
+/// The answers of a model on rows it was not trained on, labels -1 and +1 or real targets.
+pub(super) fn answers(loss: LossKind, weights: &Weights, raw: &RawData) -> Answers {
+    let rows = Rows { x: raw.x.clone(), y: raw.labels.clone(), weights: None };
+    Answers::of(loss, weights, rows)
 }
 
 #[cfg(test)]

@@ -109,7 +109,9 @@ impl Figure {
 
 /// Text that names no figure.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no figure `{name}`{near}: choose {known}, `all`, or `list` to see what they show")]
+#[error(
+    "there is no figure `{name}`{near}: choose {known}, `all`, or `list` to see what they show"
+)]
 pub(super) struct UnknownFigure {
     name: String,
     near: String,
@@ -128,8 +130,7 @@ impl FromStr for Figure {
             return Ok(found);
         }
         let likeness = |figure: &Self| strsim::jaro_winkler(figure.name(), &asked);
-        let nearest =
-            Self::ALL.into_iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+        let nearest = Self::ALL.into_iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
         let near = nearest
             .filter(|figure| likeness(figure) >= ALIKE)
             .map_or_else(String::new, |figure| format!(" (did you mean {}?)", figure.name()));

@@ -92,7 +92,8 @@ pub(super) fn run(
         alone(|| timed.into_iter().try_for_each(work))?;
         let before = table.rows.len();
         let journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
-        table.rows = tasks.iter().filter_map(|task| journal.rows(&task.name)).flatten().cloned().collect();
+        table.rows =
+            tasks.iter().filter_map(|task| journal.rows(&task.name)).flatten().cloned().collect();
         if !grew && table.rows.len() == before {
             return Ok(table);
         }
@@ -155,7 +156,8 @@ mod tests {
         fn tasks<'a>(&'a self, done: &Table) -> Vec<Task<'a>> {
             let square = |n: u32| {
                 let value = f64::from(n * n);
-                let row = move |_: &Signals| Ok(vec![Row::new("", "each", f64::from(n), 0, &[value])]);
+                let row =
+                    move |_: &Signals| Ok(vec![Row::new("", "each", f64::from(n), 0, &[value])]);
                 Task::new(format!("square {n}"), row)
             };
             let mut tasks: Vec<Task<'_>> = (0..20).map(square).collect();

@@ -80,9 +80,8 @@ impl Journal {
     /// Opens the journal of `directory`, or begins one there.
     pub(super) fn open(directory: &Path, identity: &Identity) -> Result<Self, Failure> {
         let path = directory.join(NAME);
-        let unusable = |source| {
-            Failure::input(JournalError::Directory { path: directory.to_owned(), source })
-        };
+        let unusable =
+            |source| Failure::input(JournalError::Directory { path: directory.to_owned(), source });
         fs::create_dir_all(directory).map_err(unusable)?;
         let cells = match fs::read_to_string(&path) {
             Ok(text) => read(directory, &text, identity)?,
@@ -110,9 +109,9 @@ impl Journal {
         let cell = Cell { cell: cell.to_owned(), rows };
         let mut line = serde_json::to_vec(&cell).map_err(Failure::run)?;
         line.push(b'\n');
-        self.file
-            .write_all(&line)
-            .map_err(|source| Failure::run(JournalError::Write { path: self.path.clone(), source }))?;
+        self.file.write_all(&line).map_err(|source| {
+            Failure::run(JournalError::Write { path: self.path.clone(), source })
+        })?;
         self.cells.insert(cell.cell, cell.rows);
         Ok(())
     }

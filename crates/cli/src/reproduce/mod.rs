@@ -109,13 +109,26 @@ fn reproduce(
 
 fn experiment(figure: Figure, setup: &Setup<'_>) -> Result<Box<dyn Experiment>, Failure> {
     use diht::{Gap, Recovery, Speed};
+    use grahtp::{Simulated, Text};
+    use momentum::{Selection, Sensing, Toy};
+    use report::{Central, Servers};
     Ok(match figure {
         Figure::Diht51 => Box::new(Recovery::new(setup)),
         Figure::Diht52 => Box::new(Speed::smoothed(setup)?),
         Figure::Diht53 => Box::new(Gap::smoothed(setup)?),
         Figure::Diht54 => Box::new(Speed::hinge(setup)?),
         Figure::Diht55 => Box::new(Gap::hinge(setup)?),
-        _ => unimplemented!(),
+        Figure::Grahtp1 => Box::new(Simulated::new(setup)),
+        Figure::Grahtp2 => Box::new(Text::iterations(setup)?),
+        Figure::Grahtp3 => Box::new(Text::logistic(setup)?),
+        Figure::Grahtp4 => Box::new(Text::svm(setup)?),
+        Figure::Report2 => Box::new(Central::sparse(setup)?),
+        Figure::Report3 => Box::new(Central::dense(setup)?),
+        Figure::Report4 => Box::new(Servers::curves(setup)?),
+        Figure::Report5 => Box::new(Servers::choices(setup)?),
+        Figure::Momentum1 => Box::new(Toy::new(setup)),
+        Figure::Momentum2 => Box::new(Sensing::new(setup)),
+        Figure::Momentum3 => Box::new(Selection::new(setup)),
     })
 }
 
@@ -135,7 +148,12 @@ fn overview(args: &ReproduceArgs, pages: &[(Figure, Page)]) -> String {
         let name = figure.name();
         for Claim { said, found, verdict, .. } in &page.claims {
             let verdict = format!("**{}**", verdict.text());
-            rows.push(vec![format!("[{name}]({name}/README.md)"), said.clone(), found.clone(), verdict]);
+            rows.push(vec![
+                format!("[{name}]({name}/README.md)"),
+                said.clone(),
+                found.clone(),
+                verdict,
+            ]);
         }
     }
     let call = format!("ddiht reproduce all --scale {} --seed {}", args.scale.name(), args.seed);

@@ -5,9 +5,13 @@ use std::path::Path;
 use super::{
     figure::Figure,
     journal::{self, Identity},
-    table::Table,
+    table::{Statistic, Table},
 };
-use crate::{failure::Failure, plot::Chart};
+use crate::{
+    args::ScaleName,
+    failure::Failure,
+    plot::{Axis, Chart, Mark, Panel},
+};
 
 /// Whether a claim of a paper holds in our runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,6 +101,9 @@ impl Page {
         let mut text = format!("# {}: {}\n\n{}.\n", figure.name(), figure.about(), figure.paper());
         text += &format!("\n```\n{}\n```\n\n## Setting\n\n", identity.call());
         self.setting.iter().for_each(|line| text += &format!("- {line}\n"));
+        if identity.scale == ScaleName::Smoke.name() {
+            text += "- this size only shows that it runs: what holds or not here says nothing\n";
+        }
         text += "\n## Claims\n\n";
         let claim = |claim: &Claim| {
             let Claim { said, test, found, verdict } = claim;
@@ -104,6 +111,47 @@ impl Page {
         };
         let rows: Vec<Vec<String>> = self.claims.iter().map(claim).collect();
         text + &markdown(&["the paper", "tested", "ours", ""], &rows)
+    }
+}
+
+/// One quantity of several methods, a curve each.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct View<'a> {
+    pub(super) table: &'a Table,
+    pub(super) methods: &'a [&'a str],
+    pub(super) statistic: Statistic,
+}
+
+impl View<'_> {
+    /// The panel of `column`.
+    pub(super) fn panel(&self, name: &str, column: &str, x: Axis, y: Axis) -> Panel {
+        let curve = |method: &&str| self.table.curve(name, method, column, self.statistic);
+        let curves = self.methods.iter().map(curve).enumerate().collect();
+        Panel { name: name.to_owned(), x, y, curves }
+    }
+
+    /// A picture of panels.
+    pub(super) fn chart(&self, title: String, mark: Mark, panels: Vec<Panel>) -> Chart {
+        let series = self.methods.iter().map(|method| (*method).to_owned()).collect();
+        Chart { title, series, mark, panels }
+    }
+
+    /// A number of one method at one place.
+    pub(super) fn at(&self, panel: &str, method: &str, x: f64, column: &str) -> Option<f64> {
+        self.table.at(panel, method, x, column, self.statistic)
+    }
+
+    /// A table of `column`: a line for each of `places`, with what it is called.
+    pub(super) fn figures(&self, column: &str, head: &str, places: &[(String, f64)]) -> String {
+        let row = |(panel, x): &(String, f64)| {
+            let cells =
+                self.methods.iter().map(|method| number(self.at(panel, method, *x, column)));
+            [panel.clone(), x.to_string()].into_iter().chain(cells).collect()
+        };
+        let rows: Vec<Vec<String>> = places.iter().map(row).collect();
+        let header: Vec<&str> =
+            ["", head].into_iter().chain(self.methods.iter().copied()).collect();
+        markdown(&header, &rows)
     }
 }
 

@@ -103,7 +103,9 @@ impl Table {
         statistic: Statistic,
     ) -> Vec<(f64, f64)> {
         let xs = self.xs(panel, method);
-        xs.into_iter().filter_map(|x| Some((x, self.at(panel, method, x, column, statistic)?))).collect()
+        xs.into_iter()
+            .filter_map(|x| Some((x, self.at(panel, method, x, column, statistic)?)))
+            .collect()
     }
 
     /// Where a method has rows, ascending.
@@ -117,7 +119,8 @@ impl Table {
 
     /// The CSV, with the rows in their order.
     pub(super) fn csv(&self) -> String {
-        let mut text = format!("panel,method,{},copy,{}\n", self.columns.x, self.columns.values.join(","));
+        let mut text =
+            format!("panel,method,{},copy,{}\n", self.columns.x, self.columns.values.join(","));
         for Row { panel, method, x, copy, values } in &self.rows {
             // Writing to a String cannot fail.
             let _ = write!(text, "{},{},{x},{copy}", quoted(panel), quoted(method));

@@ -30,6 +30,8 @@ pub(super) struct Point {
     /// The least P so far.
     pub(super) best: f64,
     pub(super) bound: Option<f64>,
+    /// Features that came into the support.
+    pub(super) entered: usize,
 }
 
 /// When a run has done enough, beside the limits of its settings.
@@ -137,6 +139,7 @@ impl Observer for Watch<'_> {
             current: tally.current.unwrap_or(f64::NAN),
             best: tally.objective(),
             bound: tally.bound(),
+            entered: tally.support_changed,
         };
         self.enough |= match (self.until, self.points.last()) {
             (Until::Reached(level), _) => point.best <= level,

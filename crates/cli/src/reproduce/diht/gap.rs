@@ -5,13 +5,13 @@ use ddiht_core::{config::Algorithm, loss::LossKind};
 use super::speed::{BLOCKS, LAMBDAS, corpora, dual};
 use crate::{
     failure::Failure,
-    plot::{Axis, Chart, Mark, Panel},
+    plot::{Axis, Mark},
     progress::Signals,
     reproduce::{
         Setup,
         corpus::{Corpus, Name},
         frame::{Experiment, Task},
-        page::{Claim, Page, Verdict, markdown, number},
+        page::{Claim, Page, Verdict, View, markdown, number},
         table::{Columns, Row, Statistic, Table},
         trial::{self, Until},
     },
@@ -92,7 +92,8 @@ impl Experiment for Gap {
             for lambda in LAMBDAS {
                 for method in METHODS {
                     let name = format!("{} {}", panel(corpus, *k, lambda), method.0);
-                    let work = move |signals: &Signals| self.run((corpus, *k), lambda, method, signals);
+                    let work =
+                        move |signals: &Signals| self.run((corpus, *k), lambda, method, signals);
                     tasks.push(Task::new(name, work));
                 }
             }
@@ -101,20 +102,14 @@ impl Experiment for Gap {
     }
 
     fn page(&self, table: &Table) -> Page {
+        let methods = METHODS.map(|(name, _)| name);
+        let view = View { table, methods: &methods, statistic: Statistic::Mean };
         let panel = |name: String| {
-            let curve = |(i, (method, _)): (usize, &(&str, Algorithm))| {
-                (i, table.curve(&name, method, "gap", Statistic::Mean))
-            };
-            let curves = METHODS.iter().enumerate().map(curve).collect();
             let (x, y) = (Axis::linear("epochs"), Axis::logarithmic("primal-dual gap"));
-            Panel { name, x, y, curves }
+            view.panel(&name, "gap", x, y)
         };
-        let chart = Chart {
-            title: format!("DIHT, Fig. {}: {}", self.figure, self.loss),
-            series: METHODS.map(|(name, _)| name.to_owned()).to_vec(),
-            mark: Mark::Line,
-            panels: self.panels().map(panel).collect(),
-        };
+        let title = format!("DIHT, Fig. {}: {}", self.figure, self.loss);
+        let chart = view.chart(title, Mark::Line, self.panels().map(panel).collect());
         let mut setting: Vec<String> =
             self.corpora.iter().map(|(corpus, _)| corpus.origin.clone()).collect();
         setting.push(format!(
@@ -171,7 +166,14 @@ impl Gap {
                     let i = ((gap.len() as f64 - 1.0) * share).round().max(0.0) as usize;
                     number(gap.get(i).map(|point| point.1))
                 };
-                rows.push(vec![name.clone(), method.to_owned(), at(0.0), at(0.1), at(0.5), at(1.0)]);
+                rows.push(vec![
+                    name.clone(),
+                    method.to_owned(),
+                    at(0.0),
+                    at(0.1),
+                    at(0.5),
+                    at(1.0),
+                ]);
             }
         }
         let header = ["data", "method", "first epoch", "a tenth", "half", "all epochs"];

@@ -12,13 +12,13 @@ use ddiht_core::{
 
 use crate::{
     failure::Failure,
-    plot::{Axis, Chart, Mark, Panel},
+    plot::{Axis, Mark},
     progress::Signals,
     reproduce::{
         Setup,
         corpus::Design,
         frame::{Experiment, Task, seed_of},
-        page::{Claim, Page, Verdict, markdown, number},
+        page::{Claim, Page, Verdict, View, markdown, number},
         table::{Columns, Row, Statistic, Table},
         trial::{self, Until},
     },
@@ -29,7 +29,7 @@ const METHODS: [&str; 3] = ["DIHT", "IHT", "HTP"];
 const TRIED: &str = " (validation)";
 /// A run ends when it improves by less than a hundredth of this over 20 rounds, or after [`ROUNDS`].
 const GAP: f64 = 1e-5;
-const ROUNDS: u64 = 2000;
+const ROUNDS: u64 = 1000;
 
 /// The experiment.
 pub(crate) struct Recovery {
@@ -52,12 +52,12 @@ impl Recovery {
             features: scale.pick(vec![50, 30], vec![500, 300], vec![500, 300]),
             sizes: scale.pick(
                 vec![10, 20],
-                vec![60, 80, 100, 120, 160, 200],
+                vec![60, 80, 100, 140, 200],
                 (50..=200).step_by(10).collect(),
             ),
             lambdas: powers(scale.pick(4, 1, 1)),
-            validation: scale.pick(2, 6, 50),
-            test: scale.pick(3, 20, 100),
+            validation: scale.pick(2, 3, 50),
+            test: scale.pick(3, 12, 100),
         }
     }
 
@@ -170,26 +170,18 @@ impl Experiment for Recovery {
     }
 
     fn page(&self, table: &Table) -> Page {
+        let view = View { table, methods: &METHODS, statistic: Statistic::Mean };
         let mut panels = Vec::new();
         for &features in &self.features {
             let name = Self::panel(features);
             for (column, title) in
                 [("error", "estimation error"), ("recovered", "share of supports recovered")]
             {
-                let curve = |(i, method): (usize, &&str)| {
-                    (i, table.curve(&name, method, column, Statistic::Mean))
-                };
-                let curves = METHODS.iter().enumerate().map(curve).collect();
-                let y = Axis::linear(title);
-                panels.push(Panel { name: name.clone(), x: Axis::linear("rows N"), y, curves });
+                panels.push(view.panel(&name, column, Axis::linear("rows N"), Axis::linear(title)));
             }
         }
-        let chart = Chart {
-            title: format!("DIHT, Fig. 5.1: k = {}", self.informative),
-            series: METHODS.map(str::to_owned).to_vec(),
-            mark: Mark::Points,
-            panels,
-        };
+        let title = format!("DIHT, Fig. 5.1: k = {}", self.informative);
+        let chart = view.chart(title, Mark::Points, panels);
         Page {
             setting: self.setting(),
             claims: self.claims(table),
@@ -227,9 +219,8 @@ impl Recovery {
         for &features in &self.features {
             let panel = Self::panel(features);
             for &rows in self.sizes.iter().filter(|&&n| !near || self.is_near(n)) {
-                let mean = |method: &str| {
-                    table.at(&panel, method, rows as f64, column, Statistic::Mean)
-                };
+                let mean =
+                    |method: &str| table.at(&panel, method, rows as f64, column, Statistic::Mean);
                 let [Some(own), Some(iht), Some(htp)] = METHODS.map(mean) else { continue };
                 let (own, best) = (sign * own, (sign * iht).max(sign * htp));
                 of += 1;

@@ -15,13 +15,13 @@ use ddiht_core::{
 
 use crate::{
     failure::Failure,
-    plot::{Axis, Chart, Mark, Panel},
+    plot::{Axis, Mark},
     progress::Signals,
     reproduce::{
         Setup,
         corpus::{Corpus, Name},
         frame::{Experiment, Task, seed_of},
-        page::{Claim, Page, Verdict, markdown, number},
+        page::{Claim, Page, Verdict, View, markdown, number},
         table::{Columns, Row, Statistic, Table},
         trial::{self, Outcome, Until},
     },
@@ -32,15 +32,15 @@ pub(super) const LAMBDAS: [f64; 2] = [0.002, 0.0002];
 /// Its blocks of SDIHT and SVR-GHT.
 pub(super) const BLOCKS: usize = 10;
 /// Steps of IHT, HTP and SVR-GHT; rows have length 1, so 1/L is within.
-const PRIMAL: [f64; 7] = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
+const PRIMAL: [f64; 7] = [1.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
 /// Steps of DIHT and SDIHT over lambda: what is too long grows with it.
 const DUAL: [f64; 7] = [1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0];
 /// Relative change of P at which IHT stops, and the most iterations.
 const SETTLED: f64 = 1e-4;
 const ROUNDS: u64 = 500;
 /// A method that takes this many times IHT's time, and at least [`PATIENCE`], has not reached its P.
-const TIMES: u32 = 10;
-const PATIENCE: Duration = Duration::from_millis(500);
+const TIMES: u32 = 3;
+const PATIENCE: Duration = Duration::from_millis(50);
 
 const METHODS: [Method; 7] = [
     Method::Iht,
@@ -114,11 +114,14 @@ pub(super) fn corpora(setup: &Setup<'_>) -> Result<Vec<(Corpus, Vec<usize>)>, Fa
         let corpus = Corpus::load(name, rows, shrink, seed, &setup.files, setup.storage)?;
         Ok((corpus, ks))
     };
-    let rcv1 = scale.pick((500, 100), (20_000, 10), (500_000, 1));
+    let rcv1 = scale.pick((500, 100), (10_000, 10), (500_000, 1));
     let rcv1_k = scale.pick(vec![20], vec![20, 60, 100], vec![200, 400, 600, 800, 1000]);
     let news = scale.pick((60, 500), (1_000, 20), (19_996, 1));
-    let news_k =
-        scale.pick(vec![200], vec![1_000, 3_000, 5_000], vec![20_000, 40_000, 60_000, 80_000, 100_000]);
+    let news_k = scale.pick(
+        vec![200],
+        vec![1_000, 3_000, 5_000],
+        vec![20_000, 40_000, 60_000, 80_000, 100_000],
+    );
     Ok(vec![load(Name::Rcv1, rcv1.0, rcv1.1, rcv1_k)?, load(Name::News20, news.0, news.1, news_k)?])
 }
 
@@ -174,7 +177,11 @@ impl Race<'_> {
         let mut rows = Vec::new();
         let mut limit = Duration::from_secs_f64(first.seconds);
         for method in METHODS {
-            let step = if method == Method::Iht { Some(step) } else { self.search(method, target, limit)? };
+            let step = if method == Method::Iht {
+                Some(step)
+            } else {
+                self.search(method, target, limit)?
+            };
             for copy in 0..self.speed.repeats {
                 let Some(step) = step else {
                     rows.push(self.row(method, copy, target, None, None));
@@ -231,7 +238,12 @@ impl Race<'_> {
     }
 
     /// The step with which `method` is first at `target`, if it gets there.
-    fn search(&self, method: Method, target: f64, limit: Duration) -> Result<Option<StepRule>, Failure> {
+    fn search(
+        &self,
+        method: Method,
+        target: f64,
+        limit: Duration,
+    ) -> Result<Option<StepRule>, Failure> {
         let (mut best, mut limit) = (None, self.patience(limit));
         for step in method.steps(self.lambda) {
             let run = self.trial(method, step, Until::Reached(target), limit)?;
@@ -271,28 +283,25 @@ impl Experiment for Speed {
     }
 
     fn page(&self, table: &Table) -> Page {
+        let names = METHODS.map(Method::name);
+        let view = View { table, methods: &names, statistic: Statistic::Median };
+        // The paper's figure has those whose steps were searched.
+        let searched = View { methods: &names[..5], ..view };
+        let places: Vec<(String, f64)> =
+            self.places().map(|(corpus, lambda, k)| (panel(corpus, lambda), k as f64)).collect();
         let mut panels = Vec::new();
         for (corpus, _) in &self.corpora {
             for lambda in LAMBDAS {
-                let name = panel(corpus, lambda);
-                let curve = |(i, method): (usize, &Method)| {
-                    (i, table.curve(&name, method.name(), "seconds", Statistic::Median))
-                };
-                let curves = METHODS[..5].iter().enumerate().map(curve).collect();
                 let (x, y) = (Axis::linear("features k"), Axis::logarithmic("seconds to IHT's P"));
-                panels.push(Panel { name, x, y, curves });
+                panels.push(searched.panel(&panel(corpus, lambda), "seconds", x, y));
             }
         }
-        let chart = Chart {
-            title: format!("DIHT, Fig. {}: {}", self.figure, self.loss),
-            series: METHODS[..5].iter().map(|method| method.name().to_owned()).collect(),
-            mark: Mark::Points,
-            panels,
-        };
+        let title = format!("DIHT, Fig. {}: {}", self.figure, self.loss);
+        let chart = searched.chart(title, Mark::Points, panels);
         let sections = vec![
-            ("Seconds".to_owned(), self.figures(table, "seconds")),
-            ("Passes over the data".to_owned(), self.figures(table, "passes")),
-            ("Steps found".to_owned(), self.figures(table, "step")),
+            ("Seconds".to_owned(), view.figures("seconds", "k", &places)),
+            ("Passes over the data".to_owned(), view.figures("passes", "k", &places)),
+            ("Steps found".to_owned(), view.figures("step", "k", &places)),
             ("IHT's time over theirs".to_owned(), self.ratios(table)),
         ];
         let claims = vec![self.claim(table, Method::Diht), self.claim(table, Method::Sdiht)];
@@ -329,7 +338,13 @@ impl Speed {
         lines
     }
 
-    fn median(&self, table: &Table, place: (&Corpus, f64, usize), method: Method, column: &str) -> Option<f64> {
+    fn median(
+        &self,
+        table: &Table,
+        place: (&Corpus, f64, usize),
+        method: Method,
+        column: &str,
+    ) -> Option<f64> {
         let (corpus, lambda, k) = place;
         table.at(&panel(corpus, lambda), method.name(), k as f64, column, Statistic::Median)
     }
@@ -340,7 +355,8 @@ impl Speed {
             let time = |method| self.median(table, place, method, "seconds");
             let own = time(dual).unwrap_or(f64::INFINITY);
             // Who never got there does not hold up anybody.
-            let rivals = [Method::Iht, Method::Htp, Method::SvrGht].map(|m| time(m).unwrap_or(f64::INFINITY));
+            let rivals = [Method::Iht, Method::Htp, Method::SvrGht]
+                .map(|m| time(m).unwrap_or(f64::INFINITY));
             let rival = rivals.into_iter().fold(f64::INFINITY, f64::min);
             of += 1;
             won += usize::from(own < rival);
@@ -348,7 +364,9 @@ impl Speed {
         }
         let name = dual.name();
         Claim {
-            said: format!("{name} needs much less time than IHT, HTP and SVR-GHT, for all k and lambda"),
+            said: format!(
+                "{name} needs much less time than IHT, HTP and SVR-GHT, for all k and lambda"
+            ),
             test: "its median time is below that of each of the three everywhere".to_owned(),
             found: format!(
                 "{won} of {of} places; the fastest of the three takes {} to {} times its time",
@@ -357,17 +375,6 @@ impl Speed {
             ),
             verdict: Verdict::of_option((of > 0).then_some(won == of)),
         }
-    }
-
-    fn figures(&self, table: &Table, column: &str) -> String {
-        let mut rows = Vec::new();
-        for place in self.places() {
-            let mut row = vec![panel(place.0, place.1), place.2.to_string()];
-            row.extend(METHODS.map(|method| number(self.median(table, place, method, column))));
-            rows.push(row);
-        }
-        let header: Vec<&str> = ["data", "k"].into_iter().chain(METHODS.map(Method::name)).collect();
-        markdown(&header, &rows)
     }
 
     fn ratios(&self, table: &Table) -> String {
