@@ -42,7 +42,7 @@ impl Gap {
     fn new(figure: &'static str, loss: LossKind, setup: &Setup<'_>) -> Result<Self, Failure> {
         let k = |name: Name| match name {
             Name::Rcv1 => setup.scale.pick(20, 60, 600),
-            Name::News20 => setup.scale.pick(200, 3_000, 60_000),
+            Name::News20 => setup.scale.pick(200, 1_500, 60_000),
         };
         let corpora = corpora(setup)?.into_iter().map(|(corpus, _)| {
             let k = k(corpus.name);

@@ -5,6 +5,7 @@ use ddiht_core::{
     data::RawData,
     loss::LossKind,
     metrics::Regression,
+    solver::StepRule,
     synth::{DenseKind, DenseOptions},
 };
 
@@ -22,7 +23,7 @@ use crate::{
     },
 };
 
-const METHODS: [&str; 5] = ["AccIHT", "Lasso", "Oblivious", "Greedy", "FoBa"];
+const METHODS: [&str; 6] = ["AccIHT", "AccIHT, refit", "Lasso", "Oblivious", "Greedy", "FoBa"];
 const PANEL: &str = "correlation 0.4";
 const CORRELATION: f64 = 0.4;
 const SNR: f64 = 10.0;
@@ -52,9 +53,12 @@ impl Selection {
     pub(in crate::reproduce) fn new(setup: &Setup<'_>) -> Self {
         let scale = setup.scale;
         let (rows, features, informative) = scale.pick((80, 20, 4), (800, 200, 20), (800, 200, 20));
-        let ks =
-            scale.pick(vec![2, 4, 6], (4..=40).step_by(4).collect(), (2..=40).step_by(2).collect());
-        Self { seed: setup.seed, rows, features, informative, ks, copies: scale.pick(2, 10, 100) }
+        let ks = scale.pick(
+            vec![2, 4, 6],
+            vec![5, 10, 15, 20, 25, 30, 40],
+            (2..=40).step_by(2).collect(),
+        );
+        Self { seed: setup.seed, rows, features, informative, ks, copies: scale.pick(2, 5, 100) }
     }
 
     fn cell(&self, copy: u64) -> Task<'_> {
@@ -106,13 +110,18 @@ impl Selection {
 
 fn run(train: &RawData, method: &str, k: usize, signals: &Signals) -> Result<Outcome, Failure> {
     let algorithm = match method {
-        "AccIHT" => Baseline::AccIht,
         "Lasso" => Baseline::Lasso,
         "Oblivious" => Baseline::Oblivious,
         "Greedy" => Baseline::Forward,
-        _ => Baseline::Foba,
+        "FoBa" => Baseline::Foba,
+        _ => Baseline::AccIht,
     };
-    let config = trial::request(k, LossKind::Squared, LAMBDA, ROUNDS);
+    let mut config = trial::request(k, LossKind::Squared, LAMBDA, ROUNDS);
+    if method == "AccIHT, refit" {
+        // Columns have length 1 over all rows, about 1/2 over a half: one over the curvature of a column by itself.
+        config.step = StepRule::Fixed(train.labels.len() as f64);
+        config.baseline.debias = true;
+    }
     trial::run(trial::baseline(config, algorithm), train, Until::Done, signals)
 }
 
@@ -139,7 +148,7 @@ impl Experiment for Selection {
         };
         Page {
             setting: self.setting(),
-            claims: MEASURES.map(|measure| self.claim(&view, measure)).to_vec(),
+            claims: self.claims(&view),
             charts: vec![("", chart)],
             sections: MEASURES.map(section).to_vec(),
         }
@@ -154,6 +163,10 @@ impl Selection {
                 "`synth ar1`: {rows} x {features}, {informative} true features, correlation {CORRELATION}, SNR {SNR}; half of the \
                  rows for training, means of {copies} copies"
             ),
+            "`AccIHT, refit` is to show what the step does: one over the curvature of a single column, and line 9 of Alg. 1, which \
+             is optional. With 1/L many supports are fixed points: no entry from outside can pass the least one inside in a step \
+             that short"
+                .to_owned(),
             format!(
                 "AccIHT with tau = 1/4 and steps of 1/L, at most {ROUNDS}; Greedy is `forward`, the Lasso is refitted"
             ),
@@ -161,27 +174,31 @@ impl Selection {
         ]
     }
 
-    fn claim(&self, view: &View<'_>, (column, title, slack): (&str, &str, f64)) -> Claim {
+    fn claims(&self, view: &View<'_>) -> Vec<Claim> {
+        let of = |own| MEASURES.into_iter().map(move |measure| self.claim(view, own, measure));
+        METHODS[..2].iter().flat_map(|own| of(own)).collect()
+    }
+
+    fn claim(&self, view: &View<'_>, own: &str, measure: (&str, &str, f64)) -> Claim {
+        let (column, title, slack) = measure;
         let (mut good, mut of, mut behind) = (0, 0, 0.0_f64);
         for &k in &self.ks {
             let mean = |method: &str| view.at(PANEL, method, k as f64, column);
-            let Some(own) = mean("AccIHT") else { continue };
+            let Some(own) = mean(own) else { continue };
             let other =
-                METHODS[1..].iter().filter_map(|m| mean(m)).fold(f64::NEG_INFINITY, f64::max);
+                METHODS[2..].iter().filter_map(|m| mean(m)).fold(f64::NEG_INFINITY, f64::max);
             of += 1;
             good += usize::from(own >= other - slack);
             behind = behind.max(other - own);
         }
         Claim {
-            said: format!("{title}: AccIHT is almost always better than or equal to the others"),
+            said: format!("{title}: {own} is almost always better than or equal to the others"),
             test: format!(
                 "its mean is at most {slack} below the best of the others at {:.0} % of the k",
                 100.0 * ALMOST
             ),
             found: format!("{good} of {of} k; at most {} behind", number(Some(behind))),
-            verdict: Verdict::of_option(
-                (of > 0).then_some(good as f64 >= ALMOST * of as f64),
-            ),
+            verdict: Verdict::of_option((of > 0).then_some(good as f64 >= ALMOST * of as f64)),
         }
     }
 }
