@@ -172,7 +172,10 @@ impl Panel {
     }
 
     fn placed(&self, line: Line) -> Vec<Curve> {
-        let place = |&(x, y): &(f64, f64)| Some((self.x.place(x)?, self.y.place(y)?));
+        // Frames cut curves at the upper and lower edge only.
+        let shown = |x: f64| self.x.range.is_none_or(|(low, high)| (low..=high).contains(&x));
+        let place =
+            |&(x, y): &(f64, f64)| Some((self.x.place(x).filter(|_| shown(x))?, self.y.place(y)?));
         let curve = |(series, points): &(usize, Vec<(f64, f64)>)| Curve {
             colour: COLOURS[series % COLOURS.len()],
             line,

@@ -32,7 +32,7 @@ const ROUNDS: u64 = 400;
 const CONVERGED: f64 = 1e-8;
 const DIVERGED: f64 = 1e3;
 /// Momentum that is drawn as curves.
-const CURVES: [f64; 7] = [-1.1, -0.5, 0.0, 0.25, 0.5, 0.9, 1.2];
+const CURVES: [f64; 7] = [-1.2, -0.5, 0.0, 0.25, 0.5, 0.9, 1.5];
 const BY_TAU: &str = "all copies";
 const ALL: &str = "AccIHT";
 /// The golden ratio, which the paper's range has.

@@ -269,7 +269,7 @@ fn settles(k: usize, chosen: &Curve) -> Claim {
         test: "one worker is chosen without a break over the last half of the rounds".to_owned(),
         found: format!(
             "worker {} from round {since} of {} on; {} workers were ever chosen",
-            number(last),
+            last.map_or_else(|| "-".to_owned(), |worker| format!("{worker:.0}")),
             chosen.len(),
             workers.len()
         ),
