@@ -208,10 +208,15 @@ impl Sensing {
         view.at(SUMMARY, method, self.k as f64, column)
     }
 
-    /// How many times the time of `own` that of `other` is; infinite if only `other` does not get there.
+    /// How many times the time of `own` that of `other` is: 0 if only `own` does not get there, infinite if only `other`.
     fn ratio(&self, view: &View<'_>, own: &str, other: &str) -> Option<f64> {
-        let seconds = self.median(view, own, "seconds")?;
-        Some(self.median(view, other, "seconds").map_or(f64::INFINITY, |other| other / seconds))
+        let seconds = |method: &str| self.median(view, method, "seconds");
+        match (seconds(own), seconds(other)) {
+            (Some(own), Some(other)) => Some(other / own),
+            (Some(_), None) => Some(f64::INFINITY),
+            (None, Some(_)) => Some(0.0),
+            (None, None) => None,
+        }
     }
 
     fn claims(&self, view: &View<'_>) -> Vec<Claim> {
@@ -224,8 +229,9 @@ impl Sensing {
                 ),
                 found: match ratio {
                     Some(ratio) if ratio.is_infinite() => format!("{other} does not get there"),
+                    Some(0.0) => format!("{own} does not get there, {other} does"),
                     Some(ratio) => format!("{} times", number(Some(ratio))),
-                    None => format!("{own} does not get there"),
+                    None => "neither gets there".to_owned(),
                 },
                 verdict: Verdict::of_option(ratio.map(|ratio| ratio > least)),
             }
