@@ -386,7 +386,7 @@ impl Speed {
         }
     }
 
-    /// What does not depend on the machine, nor on how well anything is written.
+    /// In rounds how well anything is written does not count; the clock still chose the steps, and who got there in time.
     fn fewer_rounds(&self, table: &Table, dual: Method) -> Claim {
         let ratio = |place| {
             let rounds = |method| self.median(table, place, method, "rounds");
