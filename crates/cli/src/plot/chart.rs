@@ -213,7 +213,8 @@ mod tests {
     #[test]
     fn ticks_of_a_short_logarithmic_axis_are_not_its_powers_alone() {
         let ticks = Axis::logarithmic("").ticks(&(0.1..=0.6), 5);
-        let labels: Vec<&str> = ticks.iter().map(|tick| tick.1.as_str()).collect();
-        assert_eq!(labels, ["2", "3"]);
+        // From 1.26 to 3.98 there is no power of ten at all.
+        let values: Vec<f64> = ticks.iter().map(|tick| tick.1.parse().unwrap()).collect();
+        assert_eq!(values, [2.0, 3.0]);
     }
 }
