@@ -27,6 +27,7 @@ mod quality;
 mod reference;
 mod refusals;
 mod regression;
+mod reproduce;
 mod security;
 mod settings;
 mod stopping;

@@ -4,6 +4,7 @@ mod algorithm;
 mod cluster;
 mod data;
 mod model;
+mod reproduce;
 mod shell;
 mod synth;
 
@@ -20,6 +21,7 @@ pub(crate) use self::{
     cluster::{AddressArgs, FaultArgs, ServerArgs, StatusArgs, WorkerArgs},
     data::ShardArgs,
     model::{EvalArgs, ExportArgs, FormatName, InspectArgs, PredictArgs, PreparedData},
+    reproduce::{ReproduceArgs, ScaleName},
     shell::{CompletionsArgs, ManArgs},
     synth::{DenseOutput, SynthCommand, SynthTextArgs},
 };
@@ -46,6 +48,7 @@ pub(crate) enum Command {
     Synth(SynthCommand),
     Shard(ShardArgs),
     Plot(PlotArgs),
+    Reproduce(ReproduceArgs),
     Server(Box<ServerArgs>),
     Worker(WorkerArgs),
     Status(StatusArgs),

@@ -19,6 +19,7 @@ mod plan;
 mod plot;
 mod predict;
 mod progress;
+mod reproduce;
 mod shard;
 mod shell;
 mod summary;
@@ -66,6 +67,7 @@ fn run(command: &Command, storage: &Arc<dyn Storage>) -> Result<(), Failure> {
         Command::Synth(args) => synth::run(args),
         Command::Shard(args) => shard::run(args, &**storage),
         Command::Plot(args) => plot::run(args).map_err(Failure::from),
+        Command::Reproduce(args) => reproduce::run(args, &**storage),
         Command::Server(args) => cluster::server::run(args, storage),
         Command::Worker(args) => cluster::worker::run(args, storage),
         Command::Status(args) => cluster::control::status(args),

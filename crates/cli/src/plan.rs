@@ -3,7 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use ddiht_core::{
-    baseline::{BaselineSettings, Groups, GroupsError},
+    baseline::{BaselineSettings, Groups, GroupsError, Momentum},
     config::{Algorithm, Config, ConfigError, Ridge, Uplink, ValidConfig},
     coordinator::{Combine, Limits, Pace},
     data::{FeatureChoice, Scale},
@@ -25,6 +25,8 @@ enum BadOption {
     Duration { option: &'static str, text: String },
     #[error("--step takes safe, paper or a positive number, not `{0}`")]
     Step(String),
+    #[error("--momentum must be at least 0 and less than 1, or `adaptive`, not {0}")]
+    Momentum(f64),
     #[error(transparent)]
     Loss(#[from] UnknownLoss),
     #[error(
@@ -114,7 +116,7 @@ fn config_of(
         local_steps: args.local_steps,
         step: step(&args.step).map_err(Failure::input)?,
         baseline: BaselineSettings {
-            momentum: own.momentum.unwrap_or(BaselineSettings::default().momentum),
+            momentum: momentum(own.momentum).map_err(Failure::input)?,
             debias: own.debias,
             radius: own.radius,
             groups: own.groups.as_deref().map(groups).transpose()?,
@@ -151,6 +153,16 @@ fn algorithm(args: &JobArgs) -> Result<Algorithm, BadOption> {
         }
         baseline if args.aggregate.is_none() => Ok(baseline.algorithm()),
         _ => Err(BadOption::Aggregate),
+    }
+}
+
+/// The share of the last move; outside of [0, 1) it leads away from any model.
+fn momentum(asked: Option<Momentum>) -> Result<Momentum, BadOption> {
+    match asked {
+        Some(Momentum::Constant(share)) if !(0.0..1.0).contains(&share) => {
+            Err(BadOption::Momentum(share))
+        }
+        asked => Ok(asked.unwrap_or(BaselineSettings::default().momentum)),
     }
 }
 

@@ -4,7 +4,7 @@ use std::{
     io::{self, IsTerminal},
     process,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
@@ -126,6 +126,80 @@ impl Console {
         if let Err(error) = written {
             self.history = None;
             self.history_error = Some(error);
+        }
+    }
+}
+
+/// Progress through many small runs: how many are done, and how long the rest will take.
+pub(crate) struct Meter {
+    name: String,
+    bar: Option<ProgressBar>,
+    quiet: bool,
+    start: Instant,
+    count: Mutex<Count>,
+}
+
+/// Where a [`Meter`] is.
+#[derive(Debug, Clone, Copy, Default)]
+struct Count {
+    /// Done before this call.
+    before: usize,
+    done: usize,
+    all: usize,
+    last_log: Duration,
+}
+
+impl Meter {
+    /// Nothing is done yet.
+    pub(crate) fn new(name: &str, quiet: bool) -> Self {
+        let show = !quiet && io::stderr().is_terminal();
+        Self {
+            name: name.to_owned(),
+            bar: show.then(bar),
+            quiet,
+            start: Instant::now(),
+            count: Mutex::default(),
+        }
+    }
+
+    /// There are `all` runs to do, as far as is known, and so many are done.
+    pub(crate) fn plan(&self, done: usize, all: usize) {
+        let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        if count.all == 0 {
+            count.before = done;
+        }
+        (count.done, count.all) = (done, all);
+    }
+
+    /// How many are done, of how many.
+    pub(crate) fn state(&self) -> (usize, usize) {
+        let count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        (count.done, count.all)
+    }
+
+    /// One more is done.
+    pub(crate) fn step(&self, what: &str) {
+        let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        count.done += 1;
+        let elapsed = self.start.elapsed();
+        let Count { before, done, all, last_log } = *count;
+        let left =
+            elapsed.as_secs_f64() / (done - before).max(1) as f64 * (all - done.min(all)) as f64;
+        let said = format!("{}: {done} of {all} cells  {what}  ETA {left:.0} s", self.name);
+        match &self.bar {
+            Some(bar) => bar.set_message(said),
+            None if !self.quiet && elapsed >= last_log + LOG_EVERY => {
+                count.last_log = elapsed;
+                tracing::info!("{:6.1} s  {said}", elapsed.as_secs_f64());
+            }
+            None => {}
+        }
+    }
+
+    /// Takes the progress line away.
+    pub(crate) fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
         }
     }
 }

@@ -11,7 +11,7 @@
 //! | `pace` | barrier | arrivals from 1 to the number of workers |
 //! | `limits.gap` | 1e-3 | 0 or more, 0 switches off `gap` and `stalled` |
 //! | `step` | safe | positive and finite; `paper` needs a smooth loss |
-//! | `baseline` | momentum 1/4, no debias, no groups | a smooth loss, one worker; a radius is positive, momentum in [0, 1) |
+//! | `baseline` | momentum 1/4, no debias, no groups | a smooth loss (iht, htp and svr-ght: or a step), one worker; a radius is positive, momentum finite |
 
 mod error;
 
@@ -232,14 +232,17 @@ impl Config {
         if !self.choice.keep().is_empty() {
             return Err(ConfigError::BaselineKeep(baseline.name()));
         }
-        if self.loss.has_kink() {
+        if self.loss.has_kink()
+            && !(baseline.takes_subgradients() && matches!(self.step, StepRule::Fixed(_)))
+        {
             return Err(ConfigError::BaselineKink(baseline.name()));
         }
         if self.step == StepRule::Paper || self.step != StepRule::Safe && !baseline.has_step() {
             return Err(ConfigError::BaselineStep(baseline.name()));
         }
+        // Momentum outside of [0, 1) leads away, which is worth seeing: the library runs it, the program refuses it.
         if let Momentum::Constant(share) = own.momentum
-            && !(0.0..1.0).contains(&share)
+            && !share.is_finite()
         {
             return Err(ConfigError::Momentum(share));
         }

@@ -19,6 +19,24 @@ pub(super) fn linear_ticks(range: &RangeInclusive<f64>, most: usize) -> Vec<Tick
 
 /// Ticks of an axis of powers of ten; positions are logarithms, labels per cent.
 pub(super) fn percent_ticks(range: &RangeInclusive<f64>, most: usize) -> Vec<Tick> {
+    power_ticks(range, most, |digit, power| percent(digit, power + 2))
+}
+
+/// The same with plain numbers.
+pub(super) fn log_ticks(range: &RangeInclusive<f64>, most: usize) -> Vec<Tick> {
+    power_ticks(range, most, |digit, power| match power {
+        -3..=5 => {
+            format!("{:.*}", usize::try_from(-power).unwrap_or(0), digit * 10_f64.powi(power))
+        }
+        _ => format!("{digit}e{power}"),
+    })
+}
+
+fn power_ticks(
+    range: &RangeInclusive<f64>,
+    most: usize,
+    label: impl Fn(f64, i32) -> String,
+) -> Vec<Tick> {
     let (low, high) = (*range.start(), *range.end());
     let decades = (high - low).round().max(1.0) as usize;
     let every = decades.div_ceil(most.max(1)) as i32;
@@ -29,7 +47,7 @@ pub(super) fn percent_ticks(range: &RangeInclusive<f64>, most: usize) -> Vec<Tic
         for step in steps {
             let at = f64::from(power) + step.log10();
             if at >= low - 1e-9 && at <= high + 1e-9 {
-                ticks.push((at, percent(*step, power + 2)));
+                ticks.push((at, label(*step, power)));
             }
         }
     }

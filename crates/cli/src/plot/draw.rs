@@ -37,7 +37,7 @@ pub(super) const KEY: RGBColor = RGBColor(135, 135, 135);
 pub(super) const GRID: RGBColor = RGBColor(229, 229, 229);
 
 /// Text sizes, and the room a character takes on average.
-const TITLE: f64 = 22.0;
+pub(super) const TITLE: f64 = 22.0;
 pub(super) const BODY: f64 = 15.0;
 const CHARACTER: f64 = 0.56;
 /// The line before a name in the legend.
@@ -113,7 +113,7 @@ impl Picture<'_> {
         let ticks = axis::linear_ticks(&range, 9);
         let bounded = curves.iter().any(|curve| curve.line == Line::Dashed);
         let name = if bounded { "Objective and proven bound" } else { "Objective" };
-        Content { name, curves, range, ticks }
+        Content { name: name.to_owned(), curves, range, ticks }
     }
 
     /// The gap panel, if any run has a gap.
@@ -129,7 +129,7 @@ impl Picture<'_> {
             *gap = if *gap > 0.0 { gap.log10().max(*range.start()) } else { *range.start() };
         }
         let ticks = axis::percent_ticks(&range, 7);
-        Some(Content { name: "Relative gap", curves, range, ticks })
+        Some(Content { name: "Relative gap".to_owned(), curves, range, ticks })
     }
 
     fn curves(&self, line: Line, value: impl Fn(&Round) -> Option<f64>) -> Vec<Curve> {
@@ -276,6 +276,9 @@ impl<'a> Canvas<'a> {
                 (x, y) = (*across.start(), y + LEGEND_ROW);
             }
             self.line(&[(x, y), (x + SAMPLE, y)], colour, 2.6, line)?;
+            if matches!(line, Line::Marked | Line::Dots) {
+                self.dot((x + SAMPLE / 2.0, y), 3.4, colour)?;
+            }
             self.text(name, BODY, INK, (x + SAMPLE + 8.0, y), HPos::Left)?;
             x += width;
         }
@@ -308,7 +311,8 @@ impl<'a> Canvas<'a> {
         let points: Vec<_> = points.iter().map(|&point| self.unit(point)).collect();
         let style = ShapeStyle::from(colour).stroke_width((width * self.scale).round() as u32);
         match line {
-            Line::Solid => self.area.draw(&PathElement::new(points, style))?,
+            Line::Solid | Line::Marked => self.area.draw(&PathElement::new(points, style))?,
+            Line::Dots => {}
             Line::Dashed => {
                 let (dash, space) = ((7.0 * self.scale) as i32, (4.5 * self.scale) as i32);
                 self.area.draw(&DashedPathElement::new(points, dash, space, style))?;

@@ -1,6 +1,7 @@
 //! `ddiht plot`: pictures of histories, as SVG or PNG.
 
 mod axis;
+mod chart;
 mod draw;
 mod history;
 mod panel;
@@ -16,6 +17,7 @@ use clap::{Args, ValueEnum};
 use ddiht_core::storage::scheme;
 use thiserror::Error;
 
+pub(crate) use chart::{Axis, Chart, Mark, Panel};
 use history::History;
 pub(crate) use path::{Place, Strand, check_name as check_path_name, write_path};
 

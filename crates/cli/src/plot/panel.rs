@@ -15,6 +15,10 @@ type Point = (f64, f64);
 pub(super) enum Line {
     Solid,
     Dashed,
+    /// Solid, with a dot at every point.
+    Marked,
+    /// The points alone.
+    Dots,
 }
 
 /// One quantity of one run.
@@ -28,7 +32,7 @@ pub(super) struct Curve {
 /// What a panel shows.
 #[derive(Debug, Clone)]
 pub(super) struct Content {
-    pub(super) name: &'static str,
+    pub(super) name: String,
     pub(super) curves: Vec<Curve>,
     pub(super) range: RangeInclusive<f64>,
     pub(super) ticks: Vec<Tick>,
@@ -54,7 +58,7 @@ impl Frame {
         x_ticks: &[Tick],
         lowest: bool,
     ) -> Result<(), DrawError> {
-        canvas.text(content.name, BODY, INK, (self.left, self.top - 16.0), HPos::Left)?;
+        canvas.text(&content.name, BODY, INK, (self.left, self.top - 16.0), HPos::Left)?;
         for (x, label) in x_ticks {
             let x = self.at((*x, 0.0)).0;
             canvas.line(&[(x, self.top), (x, self.bottom)], GRID, 1.0, Line::Solid)?;
@@ -73,15 +77,27 @@ impl Frame {
     }
 
     fn curve(&self, canvas: &Canvas<'_>, curve: &Curve) -> Result<(), DrawError> {
-        for piece in clip(&curve.points, &self.y) {
-            let piece: Vec<Point> = piece.into_iter().map(|point| self.at(point)).collect();
-            canvas.line(&piece, curve.colour, 2.4, curve.line)?;
+        if matches!(curve.line, Line::Marked | Line::Dots) {
+            let within = curve.points.iter().filter(|point| self.y.contains(&point.1));
+            return self.pieces(canvas, curve).and_then(|()| {
+                within.copied().try_for_each(|at| canvas.dot(self.at(at), 3.4, curve.colour))
+            });
         }
+        self.pieces(canvas, curve)?;
         // The dot shows where a run ended, and shows a run of one round at all.
         match curve.points.last() {
             Some(&end) if self.y.contains(&end.1) => canvas.dot(self.at(end), 4.0, curve.colour),
             _ => Ok(()),
         }
+    }
+
+    /// The lines of a curve.
+    fn pieces(&self, canvas: &Canvas<'_>, curve: &Curve) -> Result<(), DrawError> {
+        for piece in clip(&curve.points, &self.y) {
+            let piece: Vec<Point> = piece.into_iter().map(|point| self.at(point)).collect();
+            canvas.line(&piece, curve.colour, 2.4, curve.line)?;
+        }
+        Ok(())
     }
 
     fn at(&self, (x, y): Point) -> Point {

@@ -107,7 +107,7 @@ fn panel(name: &'static str, curves: Vec<Curve>) -> Content {
     let margin = if high > low { 0.05 * (high - low) } else { (0.05 * high.abs()).max(1e-12) };
     let range = low - margin..=high + margin;
     let ticks = axis::linear_ticks(&range, 7);
-    Content { name, curves, range, ticks }
+    Content { name: name.to_owned(), curves, range, ticks }
 }
 
 fn curves<'a>(

@@ -145,6 +145,11 @@ impl Baseline {
             Self::Iht | Self::Htp | Self::Grahtp | Self::Fgrahtp | Self::SvrGht | Self::AccIht
         )
     }
+
+    /// Whether subgradients are enough for it, with steps of a given length: the hinge has no others.
+    pub fn takes_subgradients(self) -> bool {
+        matches!(self, Self::Iht | Self::Htp | Self::SvrGht)
+    }
 }
 
 /// How much of the last move [`Baseline::AccIht`] makes again.

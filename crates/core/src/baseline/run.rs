@@ -17,6 +17,8 @@ use crate::{
 
 /// How well a support is refitted: far below what differs between supports.
 const REFIT: Effort = Effort { width: None, predicted: 1e-13, proven: 1e-9, evaluations: 400 };
+/// Width over which refits round the kink of the hinge: P is off by at most half of it, and supports differ by more.
+const KINK: f64 = 1e-2;
 /// Steps of the power iteration for the smoothness of P. It approaches its value from below, so that is raised by
 /// a margin.
 const POWER_STEPS: usize = 40;
@@ -82,8 +84,10 @@ impl<'a> Run<'a> {
     }
 
     /// The most that the slope of the loss changes with the score.
+    ///
+    /// The hinge is the one of refits, with its kink rounded.
     pub(super) fn loss_smoothness(&self) -> f64 {
-        1.0 / self.job().loss.conjugate_curvature_min()
+        1.0 / self.job().loss.smoothed(KINK).conjugate_curvature_min()
     }
 
     /// P at `w`; the books keep it if it is the best k-sparse model so far.
@@ -198,7 +202,8 @@ impl<'a> Run<'a> {
         let values = support.iter().map(|&j| start[j as usize]).collect();
         let bend: Vec<f64> = support.iter().map(|&j| steepest * self.squares[j as usize]).collect();
         let first = Weights { indices: support.to_vec(), values };
-        let mut refit = Refit::new(&job, first, &bend, REFIT, f64::INFINITY);
+        let effort = Effort { width: job.loss.has_kink().then_some(KINK), ..REFIT };
+        let mut refit = Refit::new(&job, first, &bend, effort, f64::INFINITY);
         loop {
             let Directive::Gradient(probe) = refit.ask() else {
                 unreachable!("a refit asks for gradients")

@@ -265,7 +265,7 @@ fn what_a_baseline_cannot_do_is_refused() {
         ),
         (
             Config {
-                baseline: BaselineSettings { momentum: Momentum::Constant(1.0), ..own() },
+                baseline: BaselineSettings { momentum: Momentum::Constant(f64::NAN), ..own() },
                 ..good
             },
             "--momentum",

@@ -76,7 +76,8 @@ pub enum ConfigError {
     BaselineKeep(&'static str),
     /// A baseline with the hinge loss.
     #[error(
-        "--algorithm {0} needs a loss with a slope everywhere, which the hinge has not: use --loss smoothed-hinge"
+        "--algorithm {0} needs a loss with a slope everywhere, which the hinge has not: use --loss smoothed-hinge (iht, \
+         htp and svr-ght also take the hinge's subgradients, with a number as --step)"
     )]
     BaselineKink(&'static str),
     /// A step for a baseline that has none.
@@ -85,8 +86,8 @@ pub enum ConfigError {
          also `paper`"
     )]
     BaselineStep(&'static str),
-    /// Momentum that leads away.
-    #[error("--momentum must be at least 0 and less than 1, or `adaptive`, not {0}")]
+    /// Momentum that is no number.
+    #[error("--momentum must be a number, or `adaptive`, not {0}")]
     Momentum(f64),
     /// Groups for an algorithm that knows none.
     #[error("--groups goes with --algorithm acc-iht, not with {0}")]

@@ -139,7 +139,10 @@ impl Sdiht {
 
     /// S1: dual ascent on one block; S2.1: `wf` follows. Returns the step.
     fn ascend<L: Loss>(&mut self, loss: L, shard: &mut Shard, block: usize, w: &[f64]) -> f64 {
-        let q = self.block_curvature(shard, block);
+        // Finding it takes some sixty passes over the block, which a given step must not pay for unless it may need it.
+        let needed =
+            self.settings.step == StepRule::Safe || loss.conjugate_curvature_max().is_none();
+        let q = if needed { self.block_curvature(shard, block) } else { 0.0 };
         self.steps += 1;
         let eta = match self.settings.step {
             StepRule::Safe => 1.0 / (q + loss.conjugate_curvature_max().unwrap_or(0.0)),
