@@ -12,7 +12,7 @@ use ddiht_core::round::{Attest, Directive, Job, ModelDelta, Probe, Weights};
 
 use crate::{
     bounds::Bounds,
-    check::{magnitude, all_finite, at_most, positive, present, ranged, same_length},
+    check::{all_finite, at_most, magnitude, positive, present, ranged, same_length},
     columns::{from_gaps, to_gaps},
     error::WireError,
     exchange::{Turn, decode_ending},

@@ -35,7 +35,8 @@ const ROUGH: Effort =
     Effort { width: None, predicted: 1e-3, proven: f64::INFINITY, evaluations: 40 };
 
 /// The same when there is no time.
-const HASTY: Effort = Effort { width: None, predicted: 1e-4, proven: f64::INFINITY, evaluations: 40 };
+const HASTY: Effort =
+    Effort { width: None, predicted: 1e-4, proven: f64::INFINITY, evaluations: 40 };
 
 /// What a refit is for.
 #[derive(Debug, Clone, Copy, PartialEq, SchemaRead, SchemaWrite)]
@@ -110,9 +111,11 @@ impl Exchange {
             Stage::Surveying { columns } => are_columns(columns, cols),
             Stage::Refitting { refit, .. } => refit.fits(cols),
         };
+        let refitting = matches!(self.stage, Stage::Refitting { .. });
         stage
             && is_model(&self.incumbent.model, cols)
-            && self.outlook.fits(&self.incumbent, cols)
+            // A fit that was just accepted waits for an outlook of its own.
+            && (!refitting || self.outlook.fits(&self.incumbent, cols))
             && are_columns(&self.banned, cols)
             && is_width(self.width)
             && is_count(self.size)

@@ -302,8 +302,7 @@ fn get_array<T: Element>(
     field: &'static str,
     expected: u64,
     trusted: bool,
-) -> Result<Vec<T>, ShardError>
-{
+) -> Result<Vec<T>, ShardError> {
     let found: u64 = get(input)?;
     if found != expected {
         return Err(ShardError::Length { field, found, expected });

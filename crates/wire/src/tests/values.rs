@@ -86,8 +86,11 @@ pub(super) fn directive() -> impl Strategy<Value = Directive> {
         }),
         columns(2 * K + 1).prop_map(|support| Directive::Certify { support }),
         probe().prop_map(Directive::Gradient),
-        (probe(), 0..=9 * K, any::<bool>())
-            .prop_map(|(probe, count, hasty)| Directive::Nominate { probe, count, hasty }),
+        (probe(), 0..=9 * K, any::<bool>()).prop_map(|(probe, count, hasty)| Directive::Nominate {
+            probe,
+            count,
+            hasty
+        }),
         whole().prop_map(Directive::Ascend),
         (columns(9 * K), option::of(probe()))
             .prop_map(|(columns, at)| Directive::Survey { columns, at }),
