@@ -1,12 +1,17 @@
 //! `exact`, the default (M5, M7, M10): a dual phase for the bound and a first support, then the primal
 //! finish for the model.
 
+mod alone;
+mod arrivals;
+
 use wincode::{SchemaRead, SchemaWrite};
 
 use crate::{
-    round::{Attested, Directive, Evidence, Job, ModelDelta, Probe, Reply, Sparse, Weights},
+    round::{Directive, Evidence, ModelDelta, Probe, Reply, Sparse, Weights},
     threshold::top_k_keeping,
 };
+
+use alone::{all_columns, settles};
 
 use super::{
     Arrived, Batch, Next, Pace, Search,
@@ -30,9 +35,6 @@ const EARLY: [u64; 2] = [5, 10];
 const LESS_CAUTION: f32 = 0.75;
 /// Rounds that only send before a certificate.
 const FLUSHES: usize = 4;
-/// Without a barrier D rises and falls as answers come in: one certificate in this many is looked at to tell
-/// whether the run stands still.
-const MARK_EVERY: u64 = 3;
 /// Share of the time limit the dual phase may use before the finish has its turn.
 const DUAL_SHARE: f64 = 0.5;
 
@@ -223,17 +225,6 @@ impl Exact {
         }
     }
 
-    fn take_updates(&mut self, batch: &[Arrived], round: u64) -> Result<(), Mismatch> {
-        for Arrived { shard, reply, .. } in batch {
-            match reply {
-                Reply::Ascend(update) => self.take_update(*shard, update),
-                Reply::Attested(attested) => self.take_evidence(*shard, attested, round),
-                _ => return Err(Mismatch),
-            }
-        }
-        Ok(())
-    }
-
     /// See [`super::Event::Restated`].
     pub(super) fn restate(&mut self, shard: usize, part: &Sparse<f32>) {
         self.dual.restate(shard, part);
@@ -281,46 +272,6 @@ impl Exact {
             && self.dual.resume(fresh.dual)
     }
 
-    fn take_update(&mut self, shard: usize, update: &Sparse<f32>) {
-        self.dual.absorb(shard, update);
-        if let Some(testimony) = &mut self.testimony {
-            testimony.follow(shard, update);
-        }
-    }
-
-    fn take_evidence(&mut self, shard: usize, attested: &Attested, round: u64) {
-        self.dual.absorb(shard, &attested.update);
-        if let Some(testimony) = &mut self.testimony {
-            testimony.take(shard, attested);
-            if self.rhythm.is_seldom(shard) {
-                self.settled = round + self.rhythm.rest();
-            }
-        }
-    }
-
-    /// Without a barrier: takes a certificate when all its evidence is in, and begins one when it is time.
-    /// Returns whether the dual phase has come to an end by it.
-    fn hear(&mut self, tally: &mut Tally) -> bool {
-        let Some(testimony) = &self.testimony else {
-            if tally.main_rounds >= self.testified + self.certify_every {
-                self.testified = tally.main_rounds;
-                let model = self.suggested.clone();
-                self.testimony = Some(Testimony::new(tally.job(), self.dual.held(), model));
-            }
-            return false;
-        };
-        let Some(found) = testimony.verdict(tally.job()) else { return false };
-        self.testimony = None;
-        tally.offer(&found.model, found.loss);
-        self.take_bound(found.certificate.bound, tally);
-        self.suggested = found.certificate.model;
-        self.testimonies += 1;
-        if self.testimonies.is_multiple_of(MARK_EVERY) {
-            tally.mark();
-        }
-        tally.gap_reached() || tally.stalled()
-    }
-
     /// Shards that overshoot together make D fall, which the full sigma' = M rules out.
     fn take_bound(&mut self, bound: f64, tally: &mut Tally) {
         tally.offer_bound(bound);
@@ -331,45 +282,9 @@ impl Exact {
         self.last_bound = bound;
     }
 
-    /// Whether `shard` is to give evidence in its next round. Those that answer seldom come first: the others
-    /// follow when they have answered them, else the certificate has a step without what it led to.
-    fn testifies(&self, shard: usize, round: u64) -> bool {
-        let Some(testimony) = self.testimony.as_ref().filter(|t| t.lacks(shard)) else {
-            return false;
-        };
-        let mut first = self.rhythm.seldom();
-        self.rhythm.is_seldom(shard)
-            || (round >= self.settled && first.all(|s| testimony.has_heard(s)))
-    }
-
-    /// A first model, before there is any bound: a search in haste from nothing. With several shards it would take many
-    /// rounds of messages; and who knows a model already needs none.
-    fn sketch(&mut self, tally: &mut Tally) -> Next {
-        let &Job { shards, k, intercept, kept, loss, .. } = tally.job();
-        if shards > 1 || settles(tally.job()) || self.known.is_some() {
-            return self.ascend_all(tally);
-        }
-        let indices: Vec<u32> = intercept.then_some(0).into_iter().collect();
-        let mut model = Weights { values: vec![0.0; indices.len()], indices };
-        model.make_room(kept);
-        let start = Start {
-            model,
-            size: k / 4,
-            width: width::initial(loss),
-            hasty: true,
-            ..Start::default()
-        };
-        let (search, ask) = Exchange::new(start, tally);
-        self.phase = Phase::Sketching(Box::new(search));
-        Next::All(ask)
-    }
-
     fn ascend_all(&mut self, tally: &mut Tally) -> Next {
         if settles(tally.job()) && self.together {
-            self.phase = Phase::Settling;
-            // What did not reach the gap before aimed too high.
-            let gap = tally.limits().gap / (1 << tally.main_rounds.min(10)) as f64;
-            return Next::All(Directive::Settle { gap });
+            return self.settle(tally);
         }
         let all: Vec<usize> = (0..tally.job().shards).collect();
         self.ascend(&all, tally)
@@ -389,16 +304,6 @@ impl Exact {
         Next::Each(shards.iter().map(ask).collect())
     }
 
-    fn ask(&mut self, shard: usize, round: u64) -> Directive {
-        let caution = self.rhythm.caution(shard, self.caution);
-        let delta = ModelDelta { caution, ..self.dual.changes(shard) };
-        let testifies = self.testifies(shard, round);
-        match self.testimony.as_mut().filter(|_| testifies) {
-            Some(testimony) => testimony.ask(shard, delta),
-            None => Directive::Ascend(delta),
-        }
-    }
-
     /// What shards have not sent yet counts against the bound (M7): they may send some more first.
     fn flush(&mut self, left: usize, tally: &mut Tally) -> Next {
         if left == 0 {
@@ -411,23 +316,12 @@ impl Exact {
     fn certify(&mut self, tally: &mut Tally) -> Next {
         let job = tally.job();
         let support = if settles(job) && self.together {
-            (u32::from(!job.intercept)..job.cols as u32).collect()
+            all_columns(job)
         } else {
             support_to_certify(self.dual.held().u(), job)
         };
         self.phase = Phase::Certifying { support: support.clone() };
         Next::All(Directive::Certify { support })
-    }
-
-    /// P of the model that a certificate suggests. A single shard looks at all of its rows for it, which keeps what it has
-    /// copied for the dual rounds; several would send more.
-    fn ask_score(&mut self, model: Weights, tally: &Tally) -> Next {
-        self.phase = Phase::Scoring { model: model.clone() };
-        Next::All(if tally.job().shards == 1 {
-            Directive::Score { candidates: vec![model] }
-        } else {
-            Directive::Gradient(Probe { model, smoothing: None })
-        })
     }
 
     /// Whether the dual phase must end after this round, whatever it reached.
@@ -515,11 +409,6 @@ impl Exact {
             None => Next::Done(Stopped::Stalled),
         }
     }
-}
-
-/// Whether all features may be in the model and one shard has all rows: it needs nobody to come near a gap.
-fn settles(job: &Job) -> bool {
-    job.shards == 1 && job.k + 1 >= job.cols
 }
 
 /// The sum of the losses of the one model that was asked for.
