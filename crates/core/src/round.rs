@@ -37,6 +37,15 @@ impl Weights {
         out
     }
 
+    /// Drops the entries that are 0.
+    pub fn drop_zeros(&mut self) {
+        if self.values.iter().all(|&v| v != 0.0) {
+            return;
+        }
+        let kept = self.iter().filter(|&(_, v)| v != 0.0).map(|(j, v)| (j as u32, v));
+        (self.indices, self.values) = kept.unzip();
+    }
+
     /// Drops all but the `count` features of largest weight, those up to column `kept` before all others; the intercept
     /// stays.
     pub fn keep_largest(&mut self, count: usize, kept: usize) {
@@ -105,6 +114,13 @@ pub struct Job {
     pub seed: u64,
     /// Steps of the dual algorithms of the papers; unused by `exact`.
     pub sdiht: crate::solver::SdihtSettings,
+}
+
+impl Job {
+    /// All columns that may have a weight.
+    pub fn columns_in_play(&self) -> std::ops::Range<u32> {
+        u32::from(!self.intercept)..self.cols as u32
+    }
 }
 
 /// A question to all shards.
@@ -296,16 +312,24 @@ pub struct Probe {
     pub smoothing: Option<f64>,
 }
 
+/// Where a single shard has come by itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settled {
+    /// Entries of the data that were visited.
+    pub visited: u64,
+    /// For a bound, with `u` on all columns in play.
+    pub evidence: Evidence,
+    /// The sum of the losses of the model `w = u`.
+    pub loss: f64,
+}
+
 /// A shard's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     /// To [`Directive::Ascend`] and [`Directive::Flush`]: the largest entries of `u_m - held_m`.
     Ascend(Sparse<f32>),
     /// To [`Directive::Settle`].
-    Settled {
-        /// Entries of the data that were visited.
-        visited: u64,
-    },
+    Settled(Settled),
     /// To [`Directive::Attest`].
     Attested(Attested),
     /// To [`Directive::Certify`].
@@ -341,7 +365,7 @@ impl Reply {
         let all = job.entries as f64 / job.shards as f64;
         match self {
             Self::Ascend(_) => all * job.passes as f64,
-            Self::Settled { visited } => *visited as f64,
+            Self::Settled(settled) => settled.visited as f64,
             Self::Attested(_) => all * (job.passes as f64 + 2.0),
             Self::Gradient(slope) => slope.visited as f64,
             Self::Evidence(_) => all,

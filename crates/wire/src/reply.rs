@@ -1,7 +1,7 @@
 //! Answers, from a worker up. The question decides what an answer must look like.
 
 use ddiht_core::round::{
-    Attested, ConjugateSum, Directive, Evidence, Job, LocalModel, Reply, Slope, Sparse,
+    Attested, ConjugateSum, Directive, Evidence, Job, LocalModel, Reply, Settled, Slope, Sparse,
 };
 
 use crate::{
@@ -22,7 +22,11 @@ use crate::{
 pub fn encode_reply(reply: &Reply) -> Answer {
     match reply {
         Reply::Ascend(part) => Answer::Ascent(encode_ascent(part)),
-        Reply::Settled { visited } => Answer::Settled(pb::Settled { visited: *visited }),
+        Reply::Settled(settled) => Answer::Settled(pb::Settled {
+            visited: settled.visited,
+            evidence: Some(encode_evidence(&settled.evidence)),
+            loss: settled.loss,
+        }),
         Reply::Attested(attested) => Answer::Attested(pb::Attested {
             ascent: Some(encode_ascent(&attested.update)),
             evidence: Some(encode_evidence(&attested.evidence)),
@@ -65,9 +69,7 @@ pub fn decode_reply(sealed: SealedReply, asked: &Directive, job: &Job) -> Result
             decode_ascent(ascent, &bounds).map(Reply::Ascend)
         }
         (Directive::Settle { .. }, Answer::Settled(settled)) => {
-            let visited = settled.visited;
-            ranged("settled.visited", visited, 0, MAX_ENTRIES)?;
-            Ok(Reply::Settled { visited })
+            decode_settled(settled, job.columns_in_play().len())
         }
         (Directive::Certify { support }, Answer::Evidence(evidence)) => {
             decode_evidence(evidence, support.len()).map(Reply::Evidence)
@@ -110,6 +112,15 @@ fn encode_evidence(evidence: &Evidence) -> pb::Evidence {
         rounding: evidence.rounding,
         conjugate: Some(encode_conjugate(&evidence.conjugate)),
     }
+}
+
+fn decode_settled(message: pb::Settled, columns: usize) -> Result<Reply, WireError> {
+    ranged("settled.visited", message.visited, 0, MAX_ENTRIES)?;
+    Ok(Reply::Settled(Settled {
+        visited: message.visited,
+        evidence: decode_evidence(present("settled.evidence", message.evidence)?, columns)?,
+        loss: magnitude("settled.loss", message.loss)?,
+    }))
 }
 
 fn decode_attested(

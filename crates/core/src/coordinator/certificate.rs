@@ -50,6 +50,25 @@ pub(super) fn certify(
     }
 }
 
+/// The same where all columns may be in the model and one shard has told all of `u`: then the model is `u`.
+pub(super) fn certify_all(job: &Job, evidence: Evidence) -> Certificate {
+    let bound = bound_of_all(job, &evidence);
+    let mut model = Weights { indices: job.columns_in_play().collect(), values: evidence.u };
+    model.drop_zeros();
+    Certificate { bound, model }
+}
+
+/// The bound then.
+pub(crate) fn bound_of_all(job: &Job, evidence: &Evidence) -> f64 {
+    let norm_sq = evidence.u.iter().map(|&v| upper_square(v, evidence.rounding)).sum();
+    dual_bound(job, &evidence.conjugate, norm_sq)
+}
+
+/// At least the square of what is known to be `v` up to `slack`.
+fn upper_square(v: f64, slack: f64) -> f64 {
+    ((v.abs() + slack) * (1.0 + OWN_ROUNDING)).powi(2)
+}
+
 /// At least `||H_k(u)||^2 + u_0^2`.
 fn largest_norm_sq(
     job: &Job,
@@ -59,13 +78,12 @@ fn largest_norm_sq(
     slack_outside: f64,
     slack_inside: f64,
 ) -> f64 {
-    let upper = |v: f64, slack: f64| ((v.abs() + slack) * (1.0 + OWN_ROUNDING)).powi(2);
     // Columns that are always chosen are sure to count; the others compete for the rest of the budget.
     let chosen = |j: usize| j <= job.kept && (j > 0 || job.intercept);
     let k = job.k.saturating_sub(job.kept);
     let (mut always, mut squares) = (0.0, Vec::with_capacity(support.len()));
     for (&j, &v) in support.iter().zip(u) {
-        let square = upper(v, slack_inside);
+        let square = upper_square(v, slack_inside);
         if chosen(j as usize) { always += square } else { squares.push(square) }
     }
     // Only an outsider above the k-th insider can matter.
@@ -78,7 +96,7 @@ fn largest_norm_sq(
         if inside.next_if(|&s| s as usize == j).is_some() {
             continue;
         }
-        let square = upper(v, slack_outside);
+        let square = upper_square(v, slack_outside);
         if chosen(j) {
             always += square;
         } else if j > 0 && square > floor {

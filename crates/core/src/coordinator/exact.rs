@@ -11,11 +11,11 @@ use crate::{
     threshold::top_k_keeping,
 };
 
-use alone::{all_columns, settles};
+use alone::settles;
 
 use super::{
     Arrived, Batch, Next, Pace, Search,
-    certificate::{certify, support_to_certify},
+    certificate::{certify, certify_all, support_to_certify},
     dual::Dual,
     exchange::{self, Exchange, Mismatch, Start, slopes},
     finish::{Finish, Step},
@@ -150,7 +150,7 @@ impl Exact {
         match std::mem::replace(&mut self.phase, Phase::Ascending) {
             Phase::Opening => {
                 let loss = slopes(replies_of(batch))?.iter().map(|s| s.loss).sum();
-                self.empty_objective = tally.offer(&Weights::default(), loss);
+                self.empty_objective = tally.take(Weights::default(), loss);
                 // alpha = 0 is in the domain of every loss, and D(0) = 0.
                 tally.offer_bound(0.0);
                 Ok(self.sketch(tally))
@@ -184,11 +184,17 @@ impl Exact {
                 Ok(self.flush(self.flushes, tally))
             }
             Phase::Settling => {
-                if !matches!(batch[..], [Arrived { reply: Reply::Settled { .. }, .. }]) {
+                let mut replies = replies_of(batch);
+                let (Some(Reply::Settled(settled)), true) = (replies.pop(), replies.is_empty())
+                else {
                     return Err(Mismatch);
-                }
+                };
                 tally.main_rounds += 1;
-                Ok(self.certify(tally))
+                let found = certify_all(tally.job(), settled.evidence);
+                self.take_bound(found.bound, tally);
+                self.score = tally.take(found.model, settled.loss);
+                tally.mark();
+                Ok(self.after_certificate(tally))
             }
             Phase::Draining => {
                 self.take_updates(&batch, tally.rounds)?;
@@ -206,7 +212,7 @@ impl Exact {
             }
             Phase::Scoring { model } => {
                 let loss = losses(replies_of(batch))?;
-                self.score = tally.offer(&model, loss);
+                self.score = tally.take(model, loss);
                 tally.mark();
                 Ok(self.after_certificate(tally))
             }
@@ -314,12 +320,7 @@ impl Exact {
     }
 
     fn certify(&mut self, tally: &mut Tally) -> Next {
-        let job = tally.job();
-        let support = if settles(job) && self.together {
-            all_columns(job)
-        } else {
-            support_to_certify(self.dual.held().u(), job)
-        };
+        let support = support_to_certify(self.dual.held().u(), tally.job());
         self.phase = Phase::Certifying { support: support.clone() };
         Next::All(Directive::Certify { support })
     }

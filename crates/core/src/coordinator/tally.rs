@@ -197,10 +197,23 @@ impl Tally {
     /// P of a model with this sum of losses; the model is kept if it is the best so far and k-sparse.
     pub fn offer(&mut self, model: &Weights, loss_sum: f64) -> f64 {
         let objective = self.objective_of(model, loss_sum);
-        if objective < self.objective() && model.nnz() <= self.job.k {
+        if self.would_be_best(model, objective) {
             self.best = Some(Best { objective, model: model.clone() });
         }
         objective
+    }
+
+    /// The same of a model that nobody else needs.
+    pub fn take(&mut self, model: Weights, loss_sum: f64) -> f64 {
+        let objective = self.objective_of(&model, loss_sum);
+        if self.would_be_best(&model, objective) {
+            self.best = Some(Best { objective, model });
+        }
+        objective
+    }
+
+    fn would_be_best(&self, model: &Weights, objective: f64) -> bool {
+        objective < self.objective() && model.nnz() <= self.job.k
     }
 
     /// `(1/N) sum l + (lambda/2) ||w||^2`.

@@ -93,7 +93,9 @@ impl Loss for Logistic {
             let next = if trusted { newton } else { (low + high) / 2.0 };
             last_move = (next - t).abs();
             t = next;
-            if last_move <= 1e-12 * (1.0 + t.abs()) {
+            // A step of Newton's squares what was wrong.
+            let enough = if trusted { 1e-7 } else { 1e-12 };
+            if last_move <= enough * (1.0 + t.abs()) {
                 break;
             }
         }

@@ -58,6 +58,8 @@ pub struct Shard {
     active: Vec<u32>,
     view: View,
     tour: Tour,
+    /// `x_i'u` for all rows, where that was the last thing asked for.
+    settled: Option<Vec<f64>>,
     /// `||x_i||^2`, once somebody has asked.
     lengths: Vec<f32>,
     uplink: TopK,
@@ -85,6 +87,7 @@ impl Shard {
             active: Vec::new(),
             view: View::new(job.cols),
             tour: Tour::default(),
+            settled: None,
             lengths: Vec::new(),
             design,
             y: rows.y,
@@ -98,6 +101,9 @@ impl Shard {
 
     /// Answers a directive of `round`.
     pub fn handle(&mut self, round: u64, directive: &Directive) -> Reply {
+        if !matches!(directive, Directive::Measure { .. }) {
+            self.settled = None;
+        }
         match directive {
             Directive::Ascend(delta) => Reply::Ascend(self.ascend(round, delta)),
             Directive::Settle { gap } => self.settle(round, *gap),

@@ -126,9 +126,11 @@ pub(super) struct Tour {
 /// What a pass has found.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Found {
-    /// Of the rows in the sample, as each was met: losses, and what they are above their dual terms.
+    /// Of the rows in the sample, as each was met: losses, what they are above their dual terms, and `-sum alpha_i x_i'w`,
+    /// which is `lambda N ||w||^2` for all rows where `w = u`.
     pub(super) loss: f64,
     pub(super) gap: f64,
+    pub(super) product: f64,
     /// Entries visited.
     pub(super) visited: usize,
 }
@@ -196,6 +198,7 @@ impl Pass<'_> {
                 if in_sample {
                     found.loss += value;
                     found.gap += value + c * (loss.conjugate(beta[i], y) - beta[i] * z);
+                    found.product -= c * beta[i] * z;
                 }
                 if loss.outward(beta[i], z, y) > tour.slack {
                     tour.resting += value;

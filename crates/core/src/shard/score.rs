@@ -1,5 +1,7 @@
 //! How good given models are on the rows of a shard.
 
+use std::borrow::Cow;
+
 use crate::{measures::Measures, round::Weights};
 
 use super::Shard;
@@ -12,16 +14,25 @@ impl Shard {
 
     /// All that is known of a model at the end of a run.
     pub(super) fn measure(&self, model: &Weights) -> Measures {
-        let scores = self.scores(model);
+        let known = self.settled.as_ref().filter(|_| self.is_settled_on(model));
+        let scores = known.map_or_else(|| Cow::Owned(self.scores(model)), Cow::Borrowed);
         let loss = self.loss_sum(&scores);
         Measures::of(self.job.loss.is_classification(), loss, &scores, &self.y)
+    }
+
+    /// Whether `model` is `u`.
+    fn is_settled_on(&self, model: &Weights) -> bool {
+        let constant = model.iter().next().filter(|&(j, _)| j == 0).map_or(0.0, |(_, w)| w);
+        self.u.iter().skip(1).filter(|&&w| w != 0.0).count() == model.nnz()
+            && (!self.job.intercept || constant == self.u[0])
+            && model.iter().skip_while(|&(j, _)| j == 0).all(|(j, w)| self.u[j] == w)
     }
 
     fn scores(&self, model: &Weights) -> Vec<f64> {
         self.design.scores(&model.to_dense(self.job.cols))
     }
 
-    fn loss_sum(&self, scores: &[f64]) -> f64 {
+    pub(super) fn loss_sum(&self, scores: &[f64]) -> f64 {
         let rows = scores.iter().zip(&self.y).enumerate();
         rows.map(|(i, (&z, &y))| self.weight(i) * self.job.loss.value(z, y)).sum()
     }

@@ -106,7 +106,7 @@ impl Shard {
         self.model.fill(0.0);
         self.theta.fill(0);
         self.active.clear();
-        (self.sdiht, self.survey) = (None, None);
+        (self.sdiht, self.survey, self.settled) = (None, None, None);
     }
 
     /// All of `u`, as it counts from now on as sent.

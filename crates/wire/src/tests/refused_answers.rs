@@ -157,6 +157,30 @@ fn updates_with_evidence() {
     check(&asked, Answer::Attested(good.clone()), cases);
 }
 
+#[test]
+fn where_a_shard_has_settled() {
+    let evidence = |columns: usize| pb::Evidence {
+        u: vec![1.0; columns],
+        conjugate: Some(pb::ConjugateSum::default()),
+        ..pb::Evidence::default()
+    };
+    let columns = job().columns_in_play().len();
+    let good = pb::Settled { visited: 9, evidence: Some(evidence(columns)), loss: 1.0 };
+    let with = |change: &dyn Fn(&mut pb::Settled)| {
+        let mut settled = good.clone();
+        change(&mut settled);
+        Answer::Settled(settled)
+    };
+    let cases = vec![
+        (with(&|s| s.visited = u64::MAX), Code::OutOfRange, "settled.visited"),
+        (with(&|s| s.evidence = None), Code::InvalidArgument, "settled.evidence"),
+        (with(&|s| s.evidence = Some(evidence(2))), Code::InvalidArgument, "evidence.u"),
+        (with(&|s| s.loss = -1.0), Code::OutOfRange, "settled.loss"),
+        (with(&|s| s.loss = f64::NAN), Code::InvalidArgument, "settled.loss"),
+    ];
+    check(&Directive::Settle { gap: 1e-3 }, Answer::Settled(good.clone()), cases);
+}
+
 fn numbers(values: &[f64]) -> Option<pb::Numbers> {
     Some(crate::numbers::encode_numbers(values))
 }

@@ -7,13 +7,13 @@ use ddiht_core::{
     measures::Measures,
     round::{
         Attest, Attested, ConjugateSum, Directive, Evidence, Job, LocalModel, ModelDelta, Probe,
-        Reply, Slope, Sparse, Weights,
+        Reply, Settled, Slope, Sparse, Weights,
     },
     solver::{SdihtSettings, StepRule},
 };
 use proptest::{collection::vec, num, option, prelude::*};
 
-use super::{COLS, K, SHARDS};
+use super::{COLS, K, SHARDS, job};
 
 pub(super) fn number() -> impl Strategy<Value = f64> {
     use num::f64::{NEGATIVE, NORMAL, POSITIVE, SUBNORMAL, ZERO};
@@ -185,7 +185,12 @@ pub(super) fn question_and_answer() -> impl Strategy<Value = (Directive, Reply)>
         let reply = match &directive {
             Directive::Ascend(_) | Directive::Flush => ascent().prop_map(Reply::Ascend).boxed(),
             Directive::Settle { .. } => {
-                (0..1u64 << 40).prop_map(|visited| Reply::Settled { visited }).boxed()
+                let columns = job().columns_in_play().len();
+                (0..1u64 << 40, evidence(columns), magnitude())
+                    .prop_map(|(visited, evidence, loss)| {
+                        Reply::Settled(Settled { visited, evidence, loss })
+                    })
+                    .boxed()
             }
             Directive::Attest(attest) => attested(attest.support.len()).boxed(),
             Directive::Certify { support } => {

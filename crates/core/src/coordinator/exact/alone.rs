@@ -10,11 +10,6 @@ pub(super) fn settles(job: &Job) -> bool {
     job.shards == 1 && job.k + 1 >= job.cols
 }
 
-/// All columns that are in play then.
-pub(super) fn all_columns(job: &Job) -> Vec<u32> {
-    (u32::from(!job.intercept)..job.cols as u32).collect()
-}
-
 impl Exact {
     /// A first model, before there is any bound: a search in haste from nothing. With several shards it would take many
     /// rounds of messages; and who knows a model already needs none.
