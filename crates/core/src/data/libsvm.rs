@@ -131,25 +131,26 @@ fn plain(text: &[u8]) -> Option<(f32, usize)> {
     const MOST_DIGITS: usize = 15;
     const POWERS: [f64; MOST_DIGITS + 1] =
         [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
-    const TENS: [u64; 8] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
-    let (mut number, mut length) = digits(text)?;
-    let (mut digits_seen, mut decimals) = (length, 0);
+    const TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+    // One digit before the point is so common that it pays not to wait for their count.
+    let (mut number, mut length) = match *text {
+        [digit @ b'0'..=b'9', b'.', ..] => (u64::from(digit - b'0'), 1),
+        _ => digits(text)?,
+    };
+    let mut decimals = 0;
     if text.get(length) == Some(&b'.') {
-        length += 1;
-        let (first, count) = digits(&text[length..])?;
-        (number, decimals) =
-            (number * TENS.get(count).copied().unwrap_or(100_000_000) + first, count);
-        if count == 8 {
-            let (more, count) = digits(&text[length + 8..])?;
-            number = number.checked_mul(*TENS.get(count)?)?.checked_add(more)?;
-            decimals += count;
+        let after = text.get(length + 1..length + 17)?;
+        let (first, second) = (word(after)?, word(&after[8..])?);
+        let one = count_digits(first);
+        let two = if one == 8 { count_digits(second) } else { 0 };
+        decimals = one + two;
+        if length + decimals == 0 || length + decimals > MOST_DIGITS {
+            return None;
         }
-        length += decimals;
-        digits_seen += decimals;
-    } else if length == 8 {
-        return None;
-    }
-    if digits_seen == 0 || digits_seen > MOST_DIGITS {
+        number = number * TENS[one] + read_digits(first, one);
+        number = number * TENS[two] + read_digits(second, two);
+        length += 1 + decimals;
+    } else if length == 0 || length == 8 {
         return None;
     }
     let value = number as f64 / POWERS[decimals];
@@ -164,22 +165,41 @@ fn plain(text: &[u8]) -> Option<(f32, usize)> {
 /// guessed wrongly at the end of most of them.
 #[inline]
 fn digits(text: &[u8]) -> Option<(u64, usize)> {
-    const ONES: u64 = u64::MAX / 0xFF;
-    const PAIRS: u64 = 0x0000_00FF_0000_00FF;
-    let text = u64::from_le_bytes(*text.first_chunk()?);
-    let numbers = text.wrapping_sub(ONES * u64::from(b'0'));
+    let word = word(text)?;
+    let count = count_digits(word);
+    Some((read_digits(word, count), count))
+}
+
+/// The first eight bytes.
+#[inline]
+fn word(text: &[u8]) -> Option<u64> {
+    Some(u64::from_le_bytes(*text.first_chunk()?))
+}
+
+/// A one in every byte.
+const ONES: u64 = u64::MAX / 0xFF;
+
+/// How many digits a word starts with.
+#[inline]
+fn count_digits(word: u64) -> usize {
     // The highest bit of the first byte that is no digit, and perhaps of some after it.
-    let others = (text.wrapping_add(ONES * (0x7F - u64::from(b'9'))) | numbers) & (ONES * 0x80);
-    let count = others.trailing_zeros() as usize / 8;
-    if count == 0 {
-        return Some((0, 0));
-    }
-    // Zeros before the digits; then neighbours become numbers of two digits, of four, and of eight.
-    let ones = numbers << (64 - 8 * count);
+    let above = word.wrapping_add(ONES * (0x7F - u64::from(b'9')));
+    let below = word.wrapping_sub(ONES * u64::from(b'0'));
+    ((above | below) & (ONES * 0x80)).trailing_zeros() as usize / 8
+}
+
+/// The number that the first `count` digits of a word are.
+#[inline]
+fn read_digits(word: u64, count: usize) -> u64 {
+    const PAIRS: u64 = 0x0000_00FF_0000_00FF;
+    let numbers = word.wrapping_sub(ONES * u64::from(b'0'));
+    // Zeros before the digits, in two steps because 64 are too many for one; then neighbours become numbers of two digits,
+    // of four, and of eight.
+    let ones = (numbers << (4 * (8 - count))) << (4 * (8 - count));
     let twos = ones.wrapping_mul(10).wrapping_add(ones >> 8);
     let low = (twos & PAIRS).wrapping_mul(100 + (1_000_000 << 32));
     let high = ((twos >> 16) & PAIRS).wrapping_mul(1 + (10_000 << 32));
-    Some((low.wrapping_add(high) >> 32, count))
+    low.wrapping_add(high) >> 32
 }
 
 /// A position in a line.
