@@ -74,21 +74,30 @@ pub fn table(data: &[u8]) -> bool {
     }
 }
 
-/// A binary shard file with its checksum put right. The first byte says how it is read and what is
+/// A binary shard file with its checksums put right. The first byte says how it is read and what is
 /// trained on it.
 pub fn shard(data: &[u8]) -> bool {
     let Some((&how, file)) = data.split_first() else { return false };
     let mut file = file.to_vec();
-    if let Some(body) = file.len().checked_sub(4) {
-        let checksum = crc32fast::hash(&file[..body]);
-        file[body..].copy_from_slice(&checksum.to_le_bytes());
+    // Small files are one block: its checksum, and the checksum of that.
+    if let Some(body) = file.len().checked_sub(8) {
+        let checksum = crc32fast::hash(&file[..body]).to_le_bytes();
+        file[body..body + 4].copy_from_slice(&checksum);
+        file[body + 4..].copy_from_slice(&crc32fast::hash(&checksum).to_le_bytes());
     }
     let streamed = binary::decode_shard(&mut &*file, None).is_ok();
     let sized = binary::decode_shard(&mut &*file, Some(file.len() as u64));
     assert_eq!(streamed, sized.is_ok(), "a file is one whether its size is known or not");
-    if let Err(error) = sized {
-        let _ = error.to_string();
-        return false;
+    let mapped = with_file("ddiht", &file, |path| binary::read_shard(&Local, path));
+    match (sized, mapped) {
+        (Ok(sized), Some(Ok(mapped))) => assert_eq!(sized, mapped, "read and mapped"),
+        (Ok(_), Some(Err(error))) => panic!("read, but not mapped: {error}"),
+        (Err(error), mapped) => {
+            assert!(!matches!(mapped, Some(Ok(_))), "mapped, but not read: {error}");
+            let _ = error.to_string();
+            return false;
+        }
+        (Ok(_), None) => return false,
     }
     let options = ReadOptions {
         zero_based: false,

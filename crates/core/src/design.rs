@@ -139,17 +139,20 @@ impl Design {
 
     /// Facts about the columns, by one pass.
     pub fn column_facts(&self) -> ColumnFacts {
-        let mut counts = vec![0u32; self.cols()];
-        let mut sums = vec![0f64; self.cols()];
-        for row in self.x.iter() {
+        // Numbers and sums side by side; numbers up to 2^53 are exact.
+        let mut facts = vec![[0f64; 2]; self.cols()];
+        self.accumulate(&mut facts, |i, facts| {
+            let row = self.x.row(i);
             for (&j, &v) in row.indices.iter().zip(row.values) {
-                counts[j as usize] += 1;
-                sums[j as usize] += f64::from(v).abs();
+                let [count, sum] = &mut facts[j as usize];
+                *count += 1.0;
+                *sum += f64::from(v).abs();
             }
-        }
+        });
+        let counts: Vec<u32> = facts.iter().map(|fact| fact[0] as u32).collect();
         let constant = if self.intercept { self.rows() } else { 0 };
         let longest = counts.iter().copied().max().unwrap_or(0) as usize;
-        let largest = sums.iter().copied().fold(0.0, f64::max);
+        let largest = facts.iter().map(|fact| fact[1]).fold(0.0, f64::max);
         ColumnFacts {
             counts,
             longest: longest.max(constant),

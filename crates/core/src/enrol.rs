@@ -97,9 +97,15 @@ impl Preparation {
     pub fn describe(&self, raw: &RawData) -> ShardFacts {
         let mut labels = LabelCounts::default();
         if self.classes {
-            for &label in &raw.labels {
-                let sign = |rule: &LabelRule| if rule.is_positive(label) { 1.0 } else { -1.0 };
-                labels.add(self.positive.as_ref().map_or(label, sign), 1);
+            match &self.positive {
+                Some(rule) => {
+                    let positive = raw.labels.iter().filter(|&&l| rule.is_positive(l)).count();
+                    let counts = [(-1.0, raw.labels.len() - positive), (1.0, positive)];
+                    for (label, rows) in counts.into_iter().filter(|count| count.1 > 0) {
+                        labels.add(label, rows as u64);
+                    }
+                }
+                None => labels.add_all(&raw.labels),
             }
         }
         ShardFacts {

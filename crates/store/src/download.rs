@@ -45,9 +45,7 @@ pub(crate) fn open(handle: &Handle, object: Object, cut: Cut) -> io::Result<Open
         // A range of nothing cannot be had, so that an empty object looks like a mistake.
         Err(error @ (StoreError::Status { status: 416, .. } | StoreError::Other(_))) => {
             match handle.block_on(object.head()) {
-                Ok(meta) if meta.size == 0 => {
-                    Ok(Opened { reader: Box::new(io::empty()), size: Some(0) })
-                }
+                Ok(meta) if meta.size == 0 => Ok(Opened::stream(io::empty(), Some(0))),
                 _ => Err(error.into()),
             }
         }
@@ -67,7 +65,7 @@ fn by_ranges(handle: &Handle, object: Object, cut: Cut, first: Part) -> Opened {
         coming: VecDeque::new(),
         broken: false,
     };
-    Opened { reader: Box::new(download), size: Some(size) }
+    Opened::stream(download, Some(size))
 }
 
 /// An object by ranges.
@@ -142,7 +140,7 @@ fn whole(handle: &Handle, object: Object) -> io::Result<Opened> {
         Err(error) => Err(object.explain(&error)),
     });
     let reader = Whole { handle: handle.clone(), parts: Box::pin(parts), chunk: Cursor::default() };
-    Ok(Opened { reader: Box::new(reader), size })
+    Ok(Opened::stream(reader, size))
 }
 
 type Parts = Pin<Box<dyn Stream<Item = Result<Vec<u8>, StoreError>> + Send>>;

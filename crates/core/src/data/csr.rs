@@ -6,15 +6,17 @@
 
 use rayon::prelude::*;
 
+use super::array::Array;
+
 /// Rows that one task of [`CsrMatrix::par_rows_mut`] takes: enough to pay for the task.
 const BLOCK_ROWS: usize = 4096;
 
 /// A sparse matrix by rows. Within a row the indices ascend strictly.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CsrMatrix {
-    offsets: Vec<usize>,
-    indices: Vec<u32>,
-    values: Vec<f32>,
+    offsets: Array<usize>,
+    indices: Array<u32>,
+    values: Array<f32>,
     cols: usize,
 }
 
@@ -37,7 +39,7 @@ impl Default for CsrMatrix {
 impl CsrMatrix {
     /// An empty matrix with `cols` columns, to be filled by [`CsrMatrix::push_row`].
     pub fn new(cols: usize) -> Self {
-        Self { offsets: vec![0], indices: Vec::new(), values: Vec::new(), cols }
+        Self::with_capacity(cols, 0, 0)
     }
 
     /// An empty matrix with room for `rows` rows and `entries` entries.
@@ -45,7 +47,7 @@ impl CsrMatrix {
         let mut offsets = Vec::with_capacity(rows + 1);
         offsets.push(0);
         let (indices, values) = (Vec::with_capacity(entries), Vec::with_capacity(entries));
-        Self { offsets, indices, values, cols }
+        Self::from_parts(offsets, indices, values, cols)
     }
 
     /// Number of rows.
@@ -86,9 +88,9 @@ impl CsrMatrix {
     pub fn push_row(&mut self, indices: &[u32], values: &[f32]) {
         debug_assert_eq!(indices.len(), values.len());
         debug_assert!(indices.windows(2).all(|p| p[0] < p[1]));
-        self.indices.extend_from_slice(indices);
-        self.values.extend_from_slice(values);
-        self.offsets.push(self.indices.len());
+        self.indices.own().extend_from_slice(indices);
+        self.values.own().extend_from_slice(values);
+        self.offsets.own().push(self.indices.len());
         if let Some(&last) = indices.last() {
             self.cols = self.cols.max(last as usize + 1);
         }
@@ -96,14 +98,16 @@ impl CsrMatrix {
 
     /// Appends `rows` rows with nothing in them.
     pub fn push_empty(&mut self, rows: usize) {
-        self.offsets.extend(std::iter::repeat_n(self.indices.len(), rows));
+        self.offsets.own().extend(std::iter::repeat_n(self.indices.len(), rows));
     }
 
     /// Makes room for `rows` rows and `entries` entries in all.
     pub fn reserve(&mut self, rows: usize, entries: usize) {
-        self.offsets.reserve((rows + 1).saturating_sub(self.offsets.len()));
-        self.indices.reserve(entries.saturating_sub(self.nnz()));
-        self.values.reserve(entries.saturating_sub(self.nnz()));
+        let (rows, entries) =
+            (rows.saturating_sub(self.rows()), entries.saturating_sub(self.nnz()));
+        self.offsets.own().reserve(rows);
+        self.indices.own().reserve(entries);
+        self.values.own().reserve(entries);
     }
 
     /// Appends those entries of `row` whose column has a new number, `name(column) - 1`, in a numbering that keeps order;
@@ -121,18 +125,18 @@ impl CsrMatrix {
                 kept[count % CHUNK] = v;
                 count += usize::from(name > 0);
             }
-            self.indices.extend_from_slice(&columns[..count]);
-            self.values.extend_from_slice(&kept[..count]);
+            self.indices.own().extend_from_slice(&columns[..count]);
+            self.values.own().extend_from_slice(&kept[..count]);
         }
-        self.offsets.push(self.indices.len());
+        self.offsets.own().push(self.indices.len());
     }
 
     /// Appends all rows of `other`.
     pub fn append(&mut self, other: &Self) {
         let base = self.indices.len();
-        self.indices.extend_from_slice(&other.indices);
-        self.values.extend_from_slice(&other.values);
-        self.offsets.extend(other.offsets[1..].iter().map(|o| o + base));
+        self.indices.own().extend_from_slice(&other.indices);
+        self.values.own().extend_from_slice(&other.values);
+        self.offsets.own().extend(other.offsets[1..].iter().map(|o| o + base));
         self.cols = self.cols.max(other.cols);
     }
 
@@ -153,7 +157,7 @@ impl CsrMatrix {
     ///
     /// Rows do not see each other, so the result is the same for any number of threads.
     pub fn par_rows_mut(&mut self, f: impl Fn(&mut [f32]) + Sync) {
-        let mut rest = self.values.as_mut_slice();
+        let mut rest = self.values.own().as_mut_slice();
         let mut blocks = Vec::with_capacity(self.offsets.len() / BLOCK_ROWS + 1);
         let mut first = 0;
         while first + 1 < self.offsets.len() {
@@ -171,17 +175,23 @@ impl CsrMatrix {
         });
     }
 
+    /// Where the entries of the row being built are to be put: as many columns as values, the columns ascending.
+    #[inline]
+    pub(super) fn entries_mut(&mut self) -> (&mut Vec<u32>, &mut Vec<f32>) {
+        (self.indices.own(), self.values.own())
+    }
+
     /// Adds an entry to the row being built; `column` must be larger than the row's last one.
     #[inline]
     pub(super) fn push_entry(&mut self, column: u32, value: f32) {
-        self.indices.push(column);
-        self.values.push(value);
+        self.indices.own().push(column);
+        self.values.own().push(value);
     }
 
     /// Ends the row being built.
     #[inline]
     pub(super) fn end_row(&mut self) {
-        self.offsets.push(self.indices.len());
+        self.offsets.own().push(self.indices.len());
     }
 
     /// Makes `column` part of the matrix even when nothing is stored in it.
@@ -192,30 +202,33 @@ impl CsrMatrix {
 
     /// Forgets all rows and columns but keeps the memory.
     pub(crate) fn clear(&mut self) {
-        self.offsets.truncate(1);
-        self.indices.clear();
-        self.values.clear();
+        self.offsets.own().truncate(1);
+        self.indices.own().clear();
+        self.values.own().clear();
         self.cols = 1;
     }
 
     /// Drops the entries of columns that are not to be kept, without another copy.
     pub(super) fn retain(&mut self, keep: impl Fn(u32) -> bool) {
+        let rows = self.rows();
+        let offsets = self.offsets.own();
+        let (indices, values) = (self.indices.own(), self.values.own());
         let mut kept = 0;
-        for i in 0..self.rows() {
-            let span = self.offsets[i]..self.offsets[i + 1];
-            self.offsets[i] = kept;
+        for i in 0..rows {
+            let span = offsets[i]..offsets[i + 1];
+            offsets[i] = kept;
             for at in span {
-                if keep(self.indices[at]) {
-                    (self.indices[kept], self.values[kept]) = (self.indices[at], self.values[at]);
+                if keep(indices[at]) {
+                    (indices[kept], values[kept]) = (indices[at], values[at]);
                     kept += 1;
                 }
             }
         }
-        if let Some(end) = self.offsets.last_mut() {
+        if let Some(end) = offsets.last_mut() {
             *end = kept;
         }
-        self.indices.truncate(kept);
-        self.values.truncate(kept);
+        indices.truncate(kept);
+        values.truncate(kept);
     }
 
     /// Puts the entries of columns that are `first` before all others of their row, and gives every column a new number:
@@ -226,17 +239,16 @@ impl CsrMatrix {
         rename: impl Fn(u32) -> u32,
     ) {
         let mut moved: Vec<(u32, f32)> = Vec::new();
-        for i in 0..self.rows() {
-            let span = self.offsets[i]..self.offsets[i + 1];
+        let (indices, values) = (self.indices.own(), self.values.own());
+        for pair in self.offsets.windows(2) {
+            let span = pair[0]..pair[1];
             moved.clear();
-            let entries = self.indices[span.clone()]
-                .iter()
-                .copied()
-                .zip(self.values[span.clone()].iter().copied());
+            let entries =
+                indices[span.clone()].iter().copied().zip(values[span.clone()].iter().copied());
             moved.extend(entries.clone().filter(|entry| first(entry.0)));
             moved.extend(entries.filter(|entry| !first(entry.0)));
             for (at, &(column, value)) in span.zip(&moved) {
-                (self.indices[at], self.values[at]) = (rename(column), value);
+                (indices[at], values[at]) = (rename(column), value);
             }
         }
     }
@@ -245,7 +257,7 @@ impl CsrMatrix {
     pub fn divide_columns(&mut self, divisor: impl Fn(u32) -> f64 + Sync) {
         const ENTRIES: usize = 1 << 14;
         let indices = self.indices.par_chunks(ENTRIES);
-        self.values.par_chunks_mut(ENTRIES).zip(indices).for_each(|(values, indices)| {
+        self.values.own().par_chunks_mut(ENTRIES).zip(indices).for_each(|(values, indices)| {
             for (value, &j) in values.iter_mut().zip(indices) {
                 *value = (f64::from(*value) / divisor(j)) as f32;
             }
@@ -259,11 +271,12 @@ impl CsrMatrix {
 
     /// A matrix of arrays that the caller has checked.
     pub(super) fn from_parts(
-        offsets: Vec<usize>,
-        indices: Vec<u32>,
-        values: Vec<f32>,
+        offsets: impl Into<Array<usize>>,
+        indices: impl Into<Array<u32>>,
+        values: impl Into<Array<f32>>,
         cols: usize,
     ) -> Self {
+        let (offsets, indices, values) = (offsets.into(), indices.into(), values.into());
         debug_assert_eq!(offsets.first(), Some(&0));
         debug_assert_eq!(offsets.last(), Some(&indices.len()));
         debug_assert_eq!(indices.len(), values.len());
@@ -272,7 +285,7 @@ impl CsrMatrix {
 
     /// The values of row `i`, to be rescaled in place.
     pub fn row_values_mut(&mut self, i: usize) -> &mut [f32] {
-        &mut self.values[self.offsets[i]..self.offsets[i + 1]]
+        &mut self.values.own()[self.offsets[i]..self.offsets[i + 1]]
     }
 
     /// The rows `i` with `keep(i)`, in order, as a matrix with the same columns.

@@ -201,7 +201,10 @@ pub enum ShardError {
     #[error("not a ddiht shard file")]
     Foreign,
     /// Written by another release.
-    #[error("shard format version {found}, this build reads version {}", super::binary::VERSION)]
+    #[error(
+        "shard format version {found}, this build reads version {}: write it again with `ddiht shard`",
+        super::binary::VERSION
+    )]
     Version {
         /// The file's version.
         found: u32,
@@ -216,16 +219,6 @@ pub enum ShardError {
         found: u64,
         /// Bytes the header asks for.
         expected: u128,
-    },
-    /// A length inside the file contradicts its header.
-    #[error("the shard's {field} has length {found} where its header says {expected}")]
-    Length {
-        /// Which array.
-        field: &'static str,
-        /// Its length.
-        found: u64,
-        /// The length the header asks for.
-        expected: u64,
     },
     /// The bytes are not those that were written.
     #[error("checksum mismatch: the shard file is damaged")]

@@ -159,6 +159,21 @@ impl LabelCounts {
         }
     }
 
+    /// Adds one row for each of `labels`.
+    pub fn add_all(&mut self, labels: &[f64]) {
+        // Two labels are the rule, and counting them takes no search.
+        let Some(&one) = labels.first() else { return };
+        let other = labels.iter().copied().find(|&l| l != one);
+        let count = |label| labels.iter().filter(|&&l| l == label).count();
+        let counts = [(one, count(one)), other.map_or((one, 0), |other| (other, count(other)))];
+        if counts[0].1 + counts[1].1 < labels.len() {
+            return labels.iter().for_each(|&label| self.add(label, 1));
+        }
+        for (label, rows) in counts.into_iter().filter(|count| count.1 > 0) {
+            self.add(label, rows as u64);
+        }
+    }
+
     /// Adds the counts of another shard.
     pub fn merge(&mut self, other: &Self) {
         for &(label, rows) in &other.counts {

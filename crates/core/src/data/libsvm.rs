@@ -122,7 +122,7 @@ pub fn parse_line(
 }
 
 /// The number that `text` starts with, and its length, if it is written with few digits and without sign or exponent, as
-/// most are; what this leaves out is for the crate that knows all numbers.
+/// most are, and is not at the very end of `text`; what this leaves out is for the crate that knows all numbers.
 ///
 /// `digits / 10^decimals` is the nearest f64, since both are exact. The nearest f32 to that is the nearest to the number
 /// itself, unless the f64 lies about halfway between two of them.
@@ -131,24 +131,75 @@ fn plain(text: &[u8]) -> Option<(f32, usize)> {
     const MOST_DIGITS: usize = 15;
     const POWERS: [f64; MOST_DIGITS + 1] =
         [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
-    let (mut number, mut point, mut length) = (0u64, None, 0);
-    for &byte in text.iter().take(MOST_DIGITS + 1) {
-        match byte {
-            b'0'..=b'9' => number = number * 10 + u64::from(byte - b'0'),
-            b'.' if point.is_none() => point = Some(length),
-            _ => break,
+    const TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+    // One digit before the point is so common that it pays not to wait for their count.
+    let (mut number, mut length) = match *text {
+        [digit @ b'0'..=b'9', b'.', ..] => (u64::from(digit - b'0'), 1),
+        _ => digits(text)?,
+    };
+    let mut decimals = 0;
+    if text.get(length) == Some(&b'.') {
+        let after = text.get(length + 1..length + 17)?;
+        let (first, second) = (word(after)?, word(&after[8..])?);
+        let one = count_digits(first);
+        let two = if one == 8 { count_digits(second) } else { 0 };
+        decimals = one + two;
+        if length + decimals == 0 || length + decimals > MOST_DIGITS {
+            return None;
         }
-        length += 1;
-    }
-    let decimals = point.map_or(0, |point| length - point - 1);
-    let digits = length - usize::from(point.is_some());
-    if digits == 0 || digits > MOST_DIGITS || length > MOST_DIGITS {
+        number = number * TENS[one] + read_digits(first, one);
+        number = number * TENS[two] + read_digits(second, two);
+        length += 1 + decimals;
+    } else if length == 0 || length == 8 {
         return None;
     }
     let value = number as f64 / POWERS[decimals];
     let beyond = value.to_bits() & 0x1FFF_FFFF;
     let halfway = beyond.abs_diff(0x1000_0000) <= 1;
     (!halfway && (value == 0.0 || value >= 1e-30)).then_some((value as f32, length))
+}
+
+/// The number that the first eight bytes start with, and of how many digits; `None` where there are no eight.
+///
+/// All eight are looked at together: how long numbers are cannot be foreseen, so that a loop over their digits would be
+/// guessed wrongly at the end of most of them.
+#[inline]
+fn digits(text: &[u8]) -> Option<(u64, usize)> {
+    let word = word(text)?;
+    let count = count_digits(word);
+    Some((read_digits(word, count), count))
+}
+
+/// The first eight bytes.
+#[inline]
+fn word(text: &[u8]) -> Option<u64> {
+    Some(u64::from_le_bytes(*text.first_chunk()?))
+}
+
+/// A one in every byte.
+const ONES: u64 = u64::MAX / 0xFF;
+
+/// How many digits a word starts with.
+#[inline]
+fn count_digits(word: u64) -> usize {
+    // The highest bit of the first byte that is no digit, and perhaps of some after it.
+    let above = word.wrapping_add(ONES * (0x7F - u64::from(b'9')));
+    let below = word.wrapping_sub(ONES * u64::from(b'0'));
+    ((above | below) & (ONES * 0x80)).trailing_zeros() as usize / 8
+}
+
+/// The number that the first `count` digits of a word are.
+#[inline]
+fn read_digits(word: u64, count: usize) -> u64 {
+    const PAIRS: u64 = 0x0000_00FF_0000_00FF;
+    let numbers = word.wrapping_sub(ONES * u64::from(b'0'));
+    // Zeros before the digits, in two steps because 64 are too many for one; then neighbours become numbers of two digits,
+    // of four, and of eight.
+    let ones = (numbers << (4 * (8 - count))) << (4 * (8 - count));
+    let twos = ones.wrapping_mul(10).wrapping_add(ones >> 8);
+    let low = (twos & PAIRS).wrapping_mul(100 + (1_000_000 << 32));
+    let high = ((twos >> 16) & PAIRS).wrapping_mul(1 + (10_000 << 32));
+    low.wrapping_add(high) >> 32
 }
 
 /// A position in a line.
@@ -216,6 +267,13 @@ impl<'a> Cursor<'a> {
     /// The feature number of the token at `start`; moves past its colon.
     #[inline]
     fn index(&mut self, start: usize) -> Result<u32, LineError> {
+        // Nearly all numbers end within eight bytes, and lines soon after them do not.
+        if let Some((index, count @ 1..8)) = digits(&self.line[start..])
+            && self.line.get(start + count) == Some(&b':')
+        {
+            self.at = start + count + 1;
+            return Ok(index as u32);
+        }
         let mut index = 0u64;
         while let Some(digit @ b'0'..=b'9') = self.peek() {
             // Saturating far above the limit: a longer number is too large whatever follows.

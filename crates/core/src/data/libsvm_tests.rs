@@ -129,30 +129,70 @@ proptest::proptest! {
     /// Numbers with few digits are read without the crate that reads all: they must be the same.
     #[test]
     fn plain_numbers_are_the_nearest(digits in 0u64..1_000_000_000_000, decimals in 0usize..12) {
-        let mut text = format!("{digits:012}");
-        text.insert(12 - decimals, '.');
-        if let Some((value, length)) = plain(text.as_bytes()) {
-            proptest::prop_assert_eq!(length, 13);
-            proptest::prop_assert_eq!(value.to_bits(), text.parse::<f32>().unwrap().to_bits());
+        for width in [1, 5, 12] {
+            let mut text = format!("{digits:0width$}");
+            text.insert(text.len().saturating_sub(decimals), '.');
+            let followed = format!("{text} 12345:6789");
+            if let Some((value, length)) = plain(followed.as_bytes()) {
+                proptest::prop_assert_eq!(length, text.len());
+                proptest::prop_assert_eq!(value.to_bits(), text.parse::<f32>().unwrap().to_bits());
+            }
         }
     }
+
+    /// What is known of the bytes around a number must not matter, nor whether there are any.
+    #[test]
+    fn lines_are_read_alike_wherever_they_end(
+        index in 1u32..200_000_000,
+        value in "[0-9]{0,10}[.]?[0-9]{1,18}",
+        after in "( |#|x|é|:|e1){0,1}",
+    ) {
+        let line = format!("1 {index}:{value}{after}");
+        let ended = parse_with(line.as_bytes(), false);
+        let followed = parse_with(format!("{line} # 1234567890123456789").as_bytes(), false);
+        proptest::prop_assert_eq!(&ended, &followed);
+        if after.trim_end().is_empty() {
+            let expected = value.parse::<f32>().unwrap();
+            proptest::prop_assert_eq!(ended, Ok(Some((1.0, vec![(index, expected)]))));
+        }
+    }
+}
+
+#[test]
+fn digits_are_counted_and_read() {
+    for count in 0..=8 {
+        for next in [b'/', b':', b' ', b'.', 0, 0x7F, 0x80, 0xB0, 0xBA, 0xFF] {
+            let mut text = *b"98765432";
+            text[count..].fill(next);
+            let expected = std::str::from_utf8(&text[..count]).unwrap().parse().unwrap_or(0);
+            assert_eq!(digits(&text), Some((expected, count)), "{text:?}");
+        }
+    }
+    assert_eq!(digits(b"1234567"), None);
 }
 
 #[test]
 fn plain_numbers_end_where_they_should() {
     for (text, expected) in [
         ("0.5 ", Some((0.5, 3))),
-        ("7", Some((7.0, 1))),
-        ("1.", Some((1.0, 2))),
+        ("7 ", Some((7.0, 1))),
+        ("1. ", Some((1.0, 2))),
         (".25#", Some((0.25, 3))),
         (".", None),
         ("-1", None),
         ("", None),
         // Halfway between two numbers of 32 bits.
-        ("16777217", None),
+        ("16777217. ", None),
+        ("12345678 ", None),
+        ("1234567.12345678 ", Some((1_234_567.1, 16))),
+        ("1234567.123456789 ", None),
+        ("0.00000000000000000000000001 ", None),
     ] {
-        assert_eq!(plain(text.as_bytes()), expected, "{text}");
+        let followed = format!("{text}                ");
+        assert_eq!(plain(followed.as_bytes()), expected, "{text}");
     }
     // What follows decides whether it was the whole token.
-    assert_eq!(plain(b"1e5"), Some((1.0, 1)));
+    assert_eq!(plain(b"1e5 2:345678"), Some((1.0, 1)));
+    // Too near the end to be read at once.
+    assert_eq!(plain(b"1"), None);
 }

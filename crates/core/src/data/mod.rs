@@ -1,5 +1,6 @@
 //! Reading data: text, tables and shard files into one [`CsrMatrix`], labels into two classes.
 
+mod array;
 mod batch;
 pub mod binary;
 mod choice;

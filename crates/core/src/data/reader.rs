@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use super::batch::{self, Batches};
-use super::binary;
+use super::binary::{self, ShardInfo};
 use super::csr::CsrMatrix;
 use super::error::DataError;
 use super::libsvm::{self, LineError};
@@ -130,8 +130,8 @@ struct Reader<'a> {
     total_rows: usize,
     dropped: u64,
     zero_based: Option<bool>,
-    /// The numbers that the rows of shard files have in the whole data set, and how many rows that has.
-    numbers: Vec<u64>,
+    /// Which rows of the whole data set shard files have had, and how many rows that has.
+    parts: Vec<(ShardInfo, usize)>,
     whole_rows: u64,
     /// The header of the tables before.
     header: Option<Header>,
@@ -149,7 +149,7 @@ impl<'a> Reader<'a> {
             total_rows: 0,
             dropped: 0,
             zero_based: None,
-            numbers: Vec::new(),
+            parts: Vec::new(),
             whole_rows: 0,
             header: None,
         }
@@ -241,10 +241,7 @@ impl<'a> Reader<'a> {
         self.agree_on_base(&name, shard.info.zero_based)?;
         self.total_rows += shard.x.rows();
         self.whole_rows = self.whole_rows.max(shard.info.total_rows);
-        // Rows keep the numbers they have in the data set the file was cut from.
-        let number = |i: usize| shard.info.first_row + i as u64 * shard.info.stride;
-        let numbers = (0..shard.x.rows()).map(number);
-        self.numbers.extend(numbers.filter(|&r| keeps(self.options, r as usize)));
+        self.parts.push((shard.info.clone(), shard.x.rows()));
         let whole = self.options.shard.is_none() && self.options.max_feature.is_none();
         if whole && self.x.rows() == 0 {
             let cols = self.x.cols().max(shard.x.cols());
@@ -253,7 +250,7 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         for (i, (row, label)) in shard.x.iter().zip(&shard.labels).enumerate() {
-            if !keeps(self.options, number(i) as usize) {
+            if !keeps(self.options, shard.info.row(i) as usize) {
                 continue;
             }
             let keep = self.kept_entries(row.indices);
@@ -316,20 +313,25 @@ impl<'a> Reader<'a> {
     }
 
     /// Puts the rows of shard files back into the order of the data set they were cut from, so that they
-    /// train the model the text would, and returns their numbers. Files that are not parts of one set stay as they were
+    /// train the model the text would, and returns their numbers where these matter. Files that are not parts of one set stay as they were
     /// given.
     fn restore_order(&mut self) -> Option<Vec<u64>> {
-        let numbers = mem::take(&mut self.numbers);
+        let parts = mem::take(&mut self.parts);
+        if parts.len() < 2 && self.options.weights.is_none() {
+            return None;
+        }
+        let numbers = parts.iter().flat_map(|(info, rows)| (0..*rows).map(|i| info.row(i)));
+        let numbers: Vec<u64> = numbers.filter(|&r| keeps(self.options, r as usize)).collect();
         if numbers.is_empty() || numbers.len() != self.x.rows() {
             return None;
+        }
+        if numbers.is_sorted_by(|a, b| a < b) {
+            return Some(numbers);
         }
         let mut order: Vec<usize> = (0..numbers.len()).collect();
         order.sort_by_key(|&i| numbers[i]);
         if order.windows(2).any(|pair| numbers[pair[0]] == numbers[pair[1]]) {
             return None;
-        }
-        if numbers.is_sorted() {
-            return Some(numbers);
         }
         let mut x = CsrMatrix::with_capacity(self.x.cols(), self.x.rows(), self.x.nnz());
         for &i in &order {
@@ -390,7 +392,8 @@ impl Piece {
 
     fn parse_line(&mut self, line: &[u8], options: &ReadOptions) -> Result<(), LineError> {
         let max = options.max_feature.unwrap_or(u32::MAX);
-        let (x, dropped, mut last) = (&mut self.x, &mut self.dropped, 0);
+        let (columns, values) = self.x.entries_mut();
+        let (dropped, mut last) = (&mut self.dropped, 0);
         let label = libsvm::parse_line(line, options.zero_based, |column, value| {
             if column > max {
                 *dropped += 1;
@@ -399,12 +402,13 @@ impl Piece {
             last = column;
             // A stored zero carries nothing beyond the dimension.
             if value != 0.0 {
-                x.push_entry(column, value);
+                columns.push(column);
+                values.push(value);
             }
         })?;
         if let Some(label) = label {
-            x.cover(last);
-            x.end_row();
+            self.x.cover(last);
+            self.x.end_row();
             self.labels.push(label);
             self.rows += 1;
         }

@@ -1,13 +1,14 @@
 //! Opening an input: a location or `-` for stdin, decompressed according to its extension.
 
 use std::fmt;
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::error::DataError;
-use crate::storage::{Opened, Storage};
+use crate::storage::{Mapping, Opened, Storage};
 
 /// How a file is compressed, judged by its extension alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +53,8 @@ pub struct Source {
     compression: Option<Compression>,
     size: Option<u64>,
     reader: Box<dyn Read + Send>,
+    /// The file that holds just these bytes, if there is one.
+    file: Option<File>,
     /// Whether it was the storage that failed, and not a decoder.
     broken: Arc<AtomicBool>,
 }
@@ -74,6 +77,7 @@ impl Source {
                 compression: None,
                 size: None,
                 reader: Box::new(io::stdin()),
+                file: None,
                 broken: Arc::default(),
             });
         }
@@ -100,7 +104,8 @@ impl Source {
             Some(Compression::Zstd) => Box::new(zstd::Decoder::new(stored)?),
         };
         let size = opened.size.filter(|_| compression.is_none());
-        Ok(Self { name, compression, size, reader, broken })
+        let file = opened.file.filter(|_| compression.is_none());
+        Ok(Self { name, compression, size, reader, file, broken })
     }
 
     /// The name to use in messages.
@@ -111,6 +116,11 @@ impl Source {
     /// Bytes that will be read in all, where that is known beforehand.
     pub fn size(&self) -> Option<u64> {
         self.size
+    }
+
+    /// All bytes of the input, mapped into memory; `None` where they can only be read.
+    pub(super) fn map(&self) -> Option<Mapping> {
+        self.file.as_ref().and_then(|file| Mapping::of(file).ok())
     }
 
     /// Looks at the first bytes without consuming them; fewer than asked for if the input is shorter.
@@ -195,7 +205,7 @@ mod tests {
         let mut bytes = Vec::new();
         gzip.read_to_end(&mut bytes).unwrap();
         let read = |reader: Box<dyn Read + Send>| {
-            let opened = Opened { reader, size: None };
+            let opened = Opened { reader, size: None, file: None };
             let mut source = Source::decompress(opened, "far.gz".into()).unwrap();
             let error = source.read_to_end(&mut Vec::new()).unwrap_err();
             source.error(error)

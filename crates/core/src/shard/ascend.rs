@@ -59,7 +59,8 @@ impl Shard {
         self.ahead.select(u.len(), spare, outside, &mut columns);
         columns.extend_from_slice(&self.active);
         columns.sort_unstable();
-        self.view.restrict(&self.design, &self.facts.counts, &columns);
+        let facts = self.facts.get_or_init(|| self.design.column_facts());
+        self.view.restrict(&self.design, &facts.counts, &columns);
     }
 
     fn run_passes(&mut self, round: u64, delta: &ModelDelta) {

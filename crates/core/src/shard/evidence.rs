@@ -44,8 +44,9 @@ impl Shard {
     pub(crate) fn rounding(&self) -> f64 {
         let largest =
             (0..self.beta.len()).map(|i| self.weight(i) * self.beta[i].abs()).fold(0.0, f64::max);
-        let terms = (self.facts.longest + 16) as f64;
-        terms * f64::EPSILON * largest * self.facts.largest_sum * self.scale()
+        let facts = self.facts.get_or_init(|| self.design.column_facts());
+        let terms = (facts.longest + 16) as f64;
+        terms * f64::EPSILON * largest * facts.largest_sum * self.scale()
     }
 
     /// `max |u - held|` over the columns outside `support`.

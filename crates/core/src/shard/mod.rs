@@ -13,6 +13,8 @@ mod slope;
 mod state;
 mod view;
 
+use std::sync::OnceLock;
+
 use crate::{
     data::CsrMatrix,
     design::{ColumnFacts, Design},
@@ -44,7 +46,8 @@ pub struct Shard {
     number: usize,
     job: Job,
     design: Design,
-    facts: ColumnFacts,
+    /// Facts about the columns, once somebody has asked: they cost a pass over the data.
+    facts: OnceLock<ColumnFacts>,
     y: Vec<f64>,
     weights: Option<Vec<f64>>,
     beta: Vec<f64>,
@@ -74,11 +77,10 @@ impl Shard {
         let mut x = rows.x;
         x.set_cols(job.cols);
         let design = Design::new(x, job.intercept);
-        let facts = design.column_facts();
         Self {
             number,
             job,
-            facts,
+            facts: OnceLock::new(),
             beta: vec![0.0; design.rows()],
             u: vec![0.0; job.cols],
             held: vec![0.0; job.cols],

@@ -27,7 +27,9 @@ impl Storage for Local {
         }
         // A pipe has a length of 0 that means nothing.
         let size = meta.is_file().then_some(meta.len());
-        Ok(Opened { reader: Box::new(file), size })
+        // A second handle costs little, and none is no harm: the file is then read.
+        let mappable = size.and_then(|_| file.try_clone().ok());
+        Ok(Opened { reader: Box::new(file), size, file: mappable })
     }
 
     fn is_directory(&self, location: &Path) -> io::Result<bool> {

@@ -5,14 +5,18 @@
 //! that reads or writes data, models and checkpoints is handed a storage and does not ask which one it is.
 
 mod local;
+mod mapping;
 
 use std::{
     fmt,
+    fs::File,
     io::{self, ErrorKind, Read, Write},
     path::{Path, PathBuf},
 };
 
 pub use local::Local;
+pub(crate) use mapping::Mapped;
+pub use mapping::Mapping;
 
 /// A file that is open for reading.
 pub struct Opened {
@@ -20,6 +24,15 @@ pub struct Opened {
     pub reader: Box<dyn Read + Send>,
     /// How many there are, where that is known beforehand.
     pub size: Option<u64>,
+    /// The file itself, where it is one of this machine and can be mapped into memory.
+    pub file: Option<File>,
+}
+
+impl Opened {
+    /// What only arrives as a stream, of `size` bytes if that is known.
+    pub fn stream(reader: impl Read + Send + 'static, size: Option<u64>) -> Self {
+        Self { reader: Box::new(reader), size, file: None }
+    }
 }
 
 impl fmt::Debug for Opened {
