@@ -77,10 +77,15 @@ impl Shard {
         let mut x = rows.x;
         x.set_cols(job.cols);
         let design = Design::new(x, job.intercept);
+        let facts = OnceLock::new();
+        if !design.matrix().is_mapped() {
+            // Beside reading and parsing this is nothing; a mapped file is there at once, and can be counted when it matters.
+            facts.get_or_init(|| design.column_facts());
+        }
         Self {
             number,
             job,
-            facts: OnceLock::new(),
+            facts,
             beta: vec![0.0; design.rows()],
             u: vec![0.0; job.cols],
             held: vec![0.0; job.cols],
