@@ -107,15 +107,22 @@ pub struct Job {
     pub sdiht: crate::solver::SdihtSettings,
 }
 
+impl Job {
+    /// Whether some features must stay out of the model.
+    pub fn chooses(&self) -> bool {
+        self.k + 1 < self.cols
+    }
+}
+
 /// A question to all shards.
 #[derive(Debug, Clone, PartialEq, SchemaRead, SchemaWrite)]
 pub enum Directive {
     /// Changes of the shared model, then one dual round on its support (M5).
     Ascend(ModelDelta),
-    /// Dual rounds on all columns, as many as it takes to come near a relative gap; of a single shard, when all features
-    /// may be in the model.
+    /// A single shard comes near the best bound there is, by itself: by dual rounds on all columns when all features may
+    /// be in the model, else by steps on the relaxation (M14).
     Settle {
-        /// The gap.
+        /// The relative distance to the model that goes with it, or to the value of the relaxation.
         gap: f64,
     },
     /// A dual round, then evidence and the loss of a model: a bound needs no round of its own (M7).
@@ -303,7 +310,7 @@ pub enum Reply {
     Ascend(Sparse<f32>),
     /// To [`Directive::Settle`].
     Settled {
-        /// Entries of the data that were visited.
+        /// Entries of the data that were visited; none when there was nothing left to do.
         visited: u64,
     },
     /// To [`Directive::Attest`].

@@ -46,7 +46,7 @@ pub use reply::{decode_reply, encode_reply};
 pub use restate::{Pieces, Restatement};
 
 /// Version of the contract; server and worker must have the same.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 
 /// The compiled `proto/`, for the reflection service.
 pub const FILE_DESCRIPTOR_SET: &[u8] = tonic::include_file_descriptor_set!("ddiht_v1");

@@ -11,7 +11,7 @@ use crate::{
     threshold::top_k_keeping,
 };
 
-use alone::{all_columns, settles};
+use alone::{all_columns, relaxes, settles};
 
 use super::{
     Arrived, Batch, Next, Pace, Search,
@@ -184,11 +184,14 @@ impl Exact {
                 Ok(self.flush(self.flushes, tally))
             }
             Phase::Settling => {
-                if !matches!(batch[..], [Arrived { reply: Reply::Settled { .. }, .. }]) {
+                let [Arrived { reply: Reply::Settled { visited }, .. }] = batch[..] else {
                     return Err(Mismatch);
-                }
+                };
                 tally.main_rounds += 1;
-                Ok(self.certify(tally))
+                if settles(tally.job()) {
+                    return Ok(self.certify(tally));
+                }
+                Ok(self.after_relaxing(visited, tally))
             }
             Phase::Draining => {
                 self.take_updates(&batch, tally.rounds)?;
@@ -254,7 +257,7 @@ impl Exact {
             Phase::Finishing(finish) => finish.fits(job.cols),
             Phase::Flushing { left } => *left <= self.flushes,
             Phase::Sketching(search) => search.fits(job.cols),
-            Phase::Settling => settles(job) && self.together,
+            Phase::Settling => (settles(job) || relaxes(job)) && self.together,
             Phase::Opening | Phase::Ascending | Phase::Draining => true,
         };
         let plan = |of: &Self| (of.together, of.certify_every, of.flushes);
@@ -285,6 +288,9 @@ impl Exact {
     fn ascend_all(&mut self, tally: &mut Tally) -> Next {
         if settles(tally.job()) && self.together {
             return self.settle(tally);
+        }
+        if self.relaxes_now(tally) {
+            return self.relax(tally);
         }
         let all: Vec<usize> = (0..tally.job().shards).collect();
         self.ascend(&all, tally)
@@ -340,7 +346,7 @@ impl Exact {
         }
         let ended = if tally.rounds_used() {
             Some(Stopped::Rounds)
-        } else if tally.stalled() {
+        } else if tally.stalled() || self.dual_ended == Some(Stopped::Stalled) {
             Some(Stopped::Stalled)
         } else if self.dual_limit_reached(tally) {
             Some(Stopped::Time)

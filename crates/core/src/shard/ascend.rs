@@ -19,6 +19,7 @@ use super::{
 impl Shard {
     /// Applies `delta`, ascends, and returns the largest entries of `u - held`.
     pub(super) fn ascend(&mut self, round: u64, delta: &ModelDelta) -> Sparse<f32> {
+        self.relaxation = None;
         self.follow(delta);
         self.focus();
         let before = self.beta.clone();

@@ -7,6 +7,7 @@
 mod ascend;
 mod evidence;
 mod pass;
+mod relax;
 mod score;
 mod settle;
 mod slope;
@@ -64,6 +65,7 @@ pub struct Shard {
     ahead: TopK,
     sdiht: Option<Sdiht>,
     survey: Option<slope::Survey>,
+    relaxation: Option<relax::Relaxation>,
 }
 
 impl Shard {
@@ -93,6 +95,7 @@ impl Shard {
             ahead: TopK::new(),
             sdiht: None,
             survey: None,
+            relaxation: None,
         }
     }
 
@@ -100,6 +103,7 @@ impl Shard {
     pub fn handle(&mut self, round: u64, directive: &Directive) -> Reply {
         match directive {
             Directive::Ascend(delta) => Reply::Ascend(self.ascend(round, delta)),
+            Directive::Settle { gap } if self.job.chooses() => self.relax(*gap),
             Directive::Settle { gap } => self.settle(round, *gap),
             Directive::Attest(attest) => Reply::Attested(self.attest(round, attest)),
             Directive::Certify { support } => Reply::Evidence(self.evidence(support)),
