@@ -1,7 +1,7 @@
 //! What a single shard can do because questions cost it nothing: a first model in haste, scores of all rows, and, where
 //! all features may be in the model, a whole dual phase by itself.
 
-use crate::round::{Directive, Job, Probe, Weights};
+use crate::round::{Directive, Job, Probe, Sparse, Weights};
 
 use super::{CERTIFY_EVERY, Exact, Exchange, Next, Phase, Start, Stopped, Tally, width};
 
@@ -63,16 +63,20 @@ impl Exact {
     }
 
     /// Steps towards the best bound there is.
-    pub(super) fn relax(&mut self, tally: &mut Tally) -> Next {
-        // The selectors go on towards the largest |u|: the finish begins with them.
-        self.turns += 1.0;
-        tally.support_changed = self.dual.advance(1.0, self.turns - 1.0);
+    pub(super) fn relax(&mut self, tally: &Tally) -> Next {
         self.phase = Phase::Settling;
-        Next::All(Directive::Settle { gap: tally.limits().gap * NEAR })
+        let near: f64 = std::env::var("NEAR").ok().and_then(|v| v.parse().ok()).unwrap_or(NEAR);
+        Next::All(Directive::Settle { gap: tally.limits().gap * near })
     }
 
-    /// After such steps; `visited` tells whether there were any left to do.
-    pub(super) fn after_relaxing(&mut self, visited: u64, tally: &mut Tally) -> Next {
+    /// After such steps; `visited` tells whether there were any left to do. The finish begins with the selectors.
+    pub(super) fn after_relaxing(
+        &mut self,
+        visited: u64,
+        selectors: &Sparse<f32>,
+        tally: &mut Tally,
+    ) -> Next {
+        tally.support_changed = self.dual.select(selectors);
         let at_rest = visited == 0 && tally.limits().gap > 0.0;
         if at_rest {
             self.dual_ended = Some(Stopped::Stalled);
