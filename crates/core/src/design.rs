@@ -36,6 +36,11 @@ impl Design {
         &self.x
     }
 
+    /// The stored features, for other use.
+    pub fn into_matrix(self) -> CsrMatrix {
+        self.x
+    }
+
     /// Whether every row has the constant feature.
     pub fn has_intercept(&self) -> bool {
         self.intercept

@@ -41,6 +41,7 @@ pub mod settings;
 pub mod shard;
 pub mod solver;
 pub mod storage;
+mod support_norm;
 pub mod switchboard;
 pub mod synth;
 pub mod threshold;

@@ -121,6 +121,11 @@ impl Job {
     pub fn columns_in_play(&self) -> std::ops::Range<u32> {
         u32::from(!self.intercept)..self.cols as u32
     }
+
+    /// Whether some features must stay out of the model.
+    pub fn chooses(&self) -> bool {
+        self.k + 1 < self.cols
+    }
 }
 
 /// A question to all shards.
@@ -128,10 +133,15 @@ impl Job {
 pub enum Directive {
     /// Changes of the shared model, then one dual round on its support (M5).
     Ascend(ModelDelta),
-    /// Dual rounds on all columns, as many as it takes to come near a relative gap; of a single shard, when all features
-    /// may be in the model.
+    /// Dual rounds on all columns until a relative gap is reached; of a single shard, when all features may be in the model.
     Settle {
         /// The gap.
+        gap: f64,
+    },
+    /// Steps on the relaxation (M14), whose value is the best bound there is; of a single shard, when features have to be
+    /// chosen.
+    Relax {
+        /// The relative distance of its value and the bound at which nothing is left to do.
         gap: f64,
     },
     /// A dual round, then evidence and the loss of a model: a bound needs no round of its own (M7).
@@ -187,6 +197,7 @@ impl Directive {
             self,
             Self::Ascend(_)
                 | Self::Settle { .. }
+                | Self::Relax { .. }
                 | Self::Attest(_)
                 | Self::Sdiht { .. }
                 | Self::Score { .. }
@@ -196,9 +207,11 @@ impl Directive {
     /// What kind of round it opens.
     pub fn kind(&self) -> RoundKind {
         match self {
-            Self::Ascend(_) | Self::Settle { .. } | Self::Attest(_) | Self::Sdiht { .. } => {
-                RoundKind::Dual
-            }
+            Self::Ascend(_)
+            | Self::Settle { .. }
+            | Self::Relax { .. }
+            | Self::Attest(_)
+            | Self::Sdiht { .. } => RoundKind::Dual,
             Self::Flush => RoundKind::Flush,
             Self::Certify { .. } => RoundKind::Certify,
             Self::Score { .. } => RoundKind::Score,
@@ -330,6 +343,13 @@ pub enum Reply {
     Ascend(Sparse<f32>),
     /// To [`Directive::Settle`].
     Settled(Settled),
+    /// To [`Directive::Relax`].
+    Relaxed {
+        /// Entries of the data that were visited; none when there was nothing left to do.
+        visited: u64,
+        /// The selectors of the point the relaxation is at.
+        selectors: Sparse<f32>,
+    },
     /// To [`Directive::Attest`].
     Attested(Attested),
     /// To [`Directive::Certify`].
@@ -366,6 +386,7 @@ impl Reply {
         match self {
             Self::Ascend(_) => all * job.passes as f64,
             Self::Settled(settled) => settled.visited as f64,
+            Self::Relaxed { visited, .. } => *visited as f64,
             Self::Attested(_) => all * (job.passes as f64 + 2.0),
             Self::Gradient(slope) => slope.visited as f64,
             Self::Evidence(_) => all,

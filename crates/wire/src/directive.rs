@@ -68,6 +68,7 @@ impl DirectiveEncoder {
                 at: at.as_ref().map(|probe| self.probe(round, probe)),
             }),
             Directive::Settle { gap } => Next::Settle(pb::Settle { gap: *gap }),
+            Directive::Relax { gap } => Next::Relax(pb::Relax { gap: *gap }),
             Directive::Flush => Next::Flush(pb::Flush {}),
             Directive::Sdiht { model, unscored } => Next::Sdiht(pb::Sdiht {
                 model: Some(encode_weights(model)),
@@ -152,6 +153,7 @@ impl DirectiveDecoder {
                 at: survey.at.map(|probe| self.probe(round, probe)).transpose()?,
             },
             Next::Settle(settle) => Directive::Settle { gap: magnitude("settle.gap", settle.gap)? },
+            Next::Relax(relax) => Directive::Relax { gap: magnitude("relax.gap", relax.gap)? },
             Next::Flush(_) => Directive::Flush,
             Next::Sdiht(sdiht) => Directive::Sdiht {
                 model: self.model("sdiht.model", sdiht.model, self.bounds.model())?,
@@ -250,6 +252,7 @@ fn kind(next: &Next) -> &'static str {
         Next::Nominate(_) => "nominate",
         Next::Survey(_) => "survey",
         Next::Settle(_) => "settle",
+        Next::Relax(_) => "relax",
         Next::Flush(_) => "flush",
         Next::Sdiht(_) => "sdiht",
         Next::Score(_) => "score",

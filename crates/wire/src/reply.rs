@@ -7,7 +7,8 @@ use ddiht_core::round::{
 use crate::{
     bounds::{Bounds, MAX_ENTRIES},
     check::{
-        all_finite, all_magnitudes, finite, magnitude, not_negative, present, ranged, same_length,
+        all_finite, all_magnitudes, finite, magnitude, not_negative, positive, present, ranged,
+        same_length,
     },
     columns::{from_gaps, to_gaps},
     error::WireError,
@@ -26,6 +27,11 @@ pub fn encode_reply(reply: &Reply) -> Answer {
             visited: settled.visited,
             evidence: Some(encode_evidence(&settled.evidence)),
             loss: settled.loss,
+        }),
+        Reply::Relaxed { visited, selectors } => Answer::Relaxed(pb::Relaxed {
+            visited: *visited,
+            gaps: to_gaps(&selectors.indices),
+            selectors: selectors.values.clone(),
         }),
         Reply::Attested(attested) => Answer::Attested(pb::Attested {
             ascent: Some(encode_ascent(&attested.update)),
@@ -71,6 +77,7 @@ pub fn decode_reply(sealed: SealedReply, asked: &Directive, job: &Job) -> Result
         (Directive::Settle { .. }, Answer::Settled(settled)) => {
             decode_settled(settled, job.columns_in_play().len())
         }
+        (Directive::Relax { .. }, Answer::Relaxed(relaxed)) => decode_relaxed(relaxed, &bounds),
         (Directive::Certify { support }, Answer::Evidence(evidence)) => {
             decode_evidence(evidence, support.len()).map(Reply::Evidence)
         }
@@ -103,6 +110,21 @@ pub fn decode_reply(sealed: SealedReply, asked: &Directive, job: &Job) -> Result
 
 fn encode_ascent(part: &Sparse<f32>) -> pb::Ascent {
     pb::Ascent { gaps: to_gaps(&part.indices), values: part.values.clone() }
+}
+
+fn decode_relaxed(message: pb::Relaxed, bounds: &Bounds) -> Result<Reply, WireError> {
+    let visited = message.visited;
+    ranged("relaxed.visited", visited, 0, MAX_ENTRIES)?;
+    let indices = from_gaps("relaxed.gaps", &message.gaps, bounds.cols, bounds.support())?;
+    if let Some(&first) = indices.first() {
+        // The constant is no feature, and never chosen.
+        ranged("relaxed.gaps", u64::from(first), 1, bounds.cols as u64)?;
+    }
+    same_length("relaxed.selectors", &message.selectors, indices.len())?;
+    for &selector in &message.selectors {
+        positive("relaxed.selectors", f64::from(selector))?;
+    }
+    Ok(Reply::Relaxed { visited, selectors: Sparse { indices, values: message.selectors } })
 }
 
 fn encode_evidence(evidence: &Evidence) -> pb::Evidence {
@@ -249,6 +271,7 @@ pub(crate) fn kind(answer: &Answer) -> &'static str {
         Answer::Losses(_) => "losses",
         Answer::Measures(_) => "measures",
         Answer::Settled(_) => "settled",
+        Answer::Relaxed(_) => "relaxed",
     }
 }
 
@@ -262,6 +285,7 @@ fn question(directive: &Directive) -> &'static str {
         Directive::Nominate { .. } => "nominate",
         Directive::Survey { .. } => "survey",
         Directive::Settle { .. } => "settle",
+        Directive::Relax { .. } => "relax",
         Directive::Flush => "flush",
         Directive::Sdiht { .. } => "sdiht",
         Directive::Score { .. } => "score",

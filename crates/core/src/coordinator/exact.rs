@@ -11,10 +11,10 @@ use crate::{
     threshold::top_k_keeping,
 };
 
-use alone::settles;
+use alone::{relaxes, settles};
 
 use super::{
-    Arrived, Batch, Next, Pace, Search,
+    Arrived, Batch, Next, Pace, Search, WIDE,
     certificate::{certify, certify_all, support_to_certify},
     dual::Dual,
     exchange::{self, Exchange, Mismatch, Start, slopes},
@@ -41,9 +41,6 @@ const DUAL_SHARE: f64 = 0.5;
 /// Columns for which a refit of all features costs next to nothing.
 const FEW_COLUMNS: usize = 4096;
 
-/// Times k, the columns of the widest start of the finish.
-const WIDE: usize = 8;
-
 #[derive(Debug, Clone, SchemaRead, SchemaWrite)]
 enum Phase {
     /// P of the empty model is asked for.
@@ -51,8 +48,10 @@ enum Phase {
     /// A first model is searched for in haste, without the dual.
     Sketching(Box<Exchange>),
     Ascending,
-    /// The one shard comes near the gap by itself.
+    /// The one shard comes to the gap by itself.
     Settling,
+    /// The one shard comes near the best bound by itself.
+    Relaxing,
     /// The dual phase is to end, and some shards have not answered yet.
     Draining,
     /// Shards send what is left of `u` before they are asked for evidence.
@@ -196,6 +195,14 @@ impl Exact {
                 tally.mark();
                 Ok(self.after_certificate(tally))
             }
+            Phase::Relaxing => {
+                let [Arrived { reply: Reply::Relaxed { visited, selectors }, .. }] = &batch[..]
+                else {
+                    return Err(Mismatch);
+                };
+                tally.main_rounds += 1;
+                Ok(self.after_relaxing(*visited, selectors, tally))
+            }
             Phase::Draining => {
                 self.take_updates(&batch, tally.rounds)?;
                 Ok(self.flush(self.flushes, tally))
@@ -261,6 +268,7 @@ impl Exact {
             Phase::Flushing { left } => *left <= self.flushes,
             Phase::Sketching(search) => search.fits(job.cols),
             Phase::Settling => settles(job) && self.together,
+            Phase::Relaxing => relaxes(job) && self.together,
             Phase::Opening | Phase::Ascending | Phase::Draining => true,
         };
         let plan = |of: &Self| (of.together, of.certify_every, of.flushes);
@@ -291,6 +299,9 @@ impl Exact {
     fn ascend_all(&mut self, tally: &mut Tally) -> Next {
         if settles(tally.job()) && self.together {
             return self.settle(tally);
+        }
+        if self.relaxes_now(tally) {
+            return self.relax(tally);
         }
         let all: Vec<usize> = (0..tally.job().shards).collect();
         self.ascend(&all, tally)
@@ -341,7 +352,7 @@ impl Exact {
         }
         let ended = if tally.rounds_used() {
             Some(Stopped::Rounds)
-        } else if tally.stalled() {
+        } else if tally.stalled() || self.dual_ended == Some(Stopped::Stalled) {
             Some(Stopped::Stalled)
         } else if self.dual_limit_reached(tally) {
             Some(Stopped::Time)

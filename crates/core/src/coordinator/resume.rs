@@ -95,7 +95,7 @@ pub(super) fn is_question(directive: &Directive, job: &Job) -> bool {
         Directive::Survey { columns, at } => {
             are_columns(columns, job.cols) && at.as_ref().is_none_or(|at| is_probe(at, job.cols))
         }
-        Directive::Settle { gap } => *gap >= 0.0 && gap.is_finite(),
+        Directive::Settle { gap } | Directive::Relax { gap } => *gap >= 0.0 && gap.is_finite(),
         Directive::Flush => true,
         Directive::Sdiht { model, unscored } => is_model(model, job.cols) && models(unscored),
         Directive::Score { candidates } => models(candidates),

@@ -19,6 +19,7 @@ use super::{
 impl Shard {
     /// Applies `delta`, ascends, and returns the largest entries of `u - held`.
     pub(super) fn ascend(&mut self, round: u64, delta: &ModelDelta) -> Sparse<f32> {
+        self.relaxation = None;
         self.follow(delta);
         self.focus();
         let before = self.beta.clone();
@@ -59,8 +60,7 @@ impl Shard {
         self.ahead.select(u.len(), spare, outside, &mut columns);
         columns.extend_from_slice(&self.active);
         columns.sort_unstable();
-        let facts = self.facts.get_or_init(|| self.design.column_facts());
-        self.view.restrict(&self.design, &facts.counts, &columns);
+        self.restrict(&columns);
     }
 
     fn run_passes(&mut self, round: u64, delta: &ModelDelta) {

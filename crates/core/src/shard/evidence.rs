@@ -1,8 +1,10 @@
 //! What a shard contributes to a bound (M7, M8): `u` rebuilt from alpha, and the sums of the conjugates.
 
 use crate::{
+    coordinator::certificate::dual_bound,
     loss::{Loss, with_loss},
     round::{Attest, Attested, ConjugateSum, Evidence},
+    threshold::{sum_of_largest, top_k_keeping},
 };
 
 use super::Shard;
@@ -29,6 +31,27 @@ impl Shard {
         }
     }
 
+    /// Sets `alpha_i = c_i l'(z_i)`, and `u` with it.
+    pub(crate) fn follow_scores(&mut self, scores: &[f64]) {
+        with_loss!(self.job.loss, l => {
+            for ((beta, &z), &y) in self.beta.iter_mut().zip(scores).zip(&self.y) {
+                *beta = l.project(l.derivative(z, y), y);
+            }
+        });
+        self.rebuild();
+    }
+
+    /// The bound that alpha proves, where this shard has all rows and `u` was just rebuilt.
+    pub(crate) fn own_bound(&self) -> f64 {
+        let (job, off) = (&self.job, self.rounding());
+        let conjugate = with_loss!(job.loss, l => conjugate_sum(l, self));
+        let upper = |j: usize| (self.u[j].abs() + off).powi(2);
+        let chosen = top_k_keeping(&self.u, job.k, job.kept);
+        let mut squares: Vec<f64> = chosen.iter().map(|&j| upper(j as usize)).collect();
+        let constant = if job.intercept { upper(0) } else { 0.0 };
+        dual_bound(job, &conjugate, sum_of_largest(&mut squares, job.k) + constant)
+    }
+
     /// Sets `u` to `-(1/(lambda N)) sum_i alpha_i x_i`, summed afresh: a running sum drifts, and a bound
     /// that owes anything to drift is not a proof.
     pub(crate) fn rebuild(&mut self) {
@@ -44,7 +67,7 @@ impl Shard {
     pub(crate) fn rounding(&self) -> f64 {
         let largest =
             (0..self.beta.len()).map(|i| self.weight(i) * self.beta[i].abs()).fold(0.0, f64::max);
-        let facts = self.facts.get_or_init(|| self.design.column_facts());
+        let facts = self.facts();
         let terms = (facts.longest + 16) as f64;
         terms * f64::EPSILON * largest * facts.largest_sum * self.scale()
     }

@@ -7,6 +7,7 @@
 mod ascend;
 mod evidence;
 mod pass;
+mod relax;
 mod score;
 mod settle;
 mod slope;
@@ -69,6 +70,7 @@ pub struct Shard {
     ahead: TopK,
     sdiht: Option<Sdiht>,
     survey: Option<slope::Survey>,
+    relaxation: Option<relax::Relaxation>,
 }
 
 impl Shard {
@@ -103,6 +105,7 @@ impl Shard {
             ahead: TopK::new(),
             sdiht: None,
             survey: None,
+            relaxation: None,
         }
     }
 
@@ -114,6 +117,7 @@ impl Shard {
         match directive {
             Directive::Ascend(delta) => Reply::Ascend(self.ascend(round, delta)),
             Directive::Settle { gap } => self.settle(round, *gap),
+            Directive::Relax { gap } => self.relax(*gap),
             Directive::Attest(attest) => Reply::Attested(self.attest(round, attest)),
             Directive::Certify { support } => Reply::Evidence(self.evidence(support)),
             Directive::Gradient(probe) => Reply::Gradient(self.slope(probe)),
@@ -133,6 +137,16 @@ impl Shard {
             Directive::Score { candidates } => Reply::Losses(self.losses(candidates)),
             Directive::Measure { model } => Reply::Measures(self.measure(model)),
         }
+    }
+
+    fn facts(&self) -> &ColumnFacts {
+        self.facts.get_or_init(|| self.design.column_facts())
+    }
+
+    /// Makes the view that of `columns`.
+    fn restrict(&mut self, columns: &[u32]) {
+        let facts = self.facts.get_or_init(|| self.design.column_facts());
+        self.view.restrict(&self.design, &facts.counts, columns);
     }
 
     /// The sample weight of row `i`.

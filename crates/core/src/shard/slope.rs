@@ -143,8 +143,7 @@ impl Shard {
     /// Makes the view that of the columns in `support`, without many others.
     fn look_at(&mut self, support: &[u32]) {
         if !self.view.covers(support) || self.view.len() > 2 * support.len() + 64 {
-            let facts = self.facts.get_or_init(|| self.design.column_facts());
-            self.view.restrict(&self.design, &facts.counts, support);
+            self.restrict(support);
         }
     }
 

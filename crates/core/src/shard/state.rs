@@ -69,6 +69,7 @@ impl Shard {
         };
         self.beta =
             alpha.beta.iter().flatten().zip(&self.y).map(|(&b, &y)| project(b, y)).collect();
+        self.relaxation = None;
         self.sdiht = (alpha.steps > 0).then(|| Sdiht::after(&self.job, alpha.steps));
         self.rebuild();
         Ok(())
@@ -106,7 +107,8 @@ impl Shard {
         self.model.fill(0.0);
         self.theta.fill(0);
         self.active.clear();
-        (self.sdiht, self.survey, self.settled) = (None, None, None);
+        (self.sdiht, self.survey) = (None, None);
+        (self.settled, self.relaxation) = (None, None);
     }
 
     /// All of `u`, as it counts from now on as sent.

@@ -28,7 +28,7 @@ pub(super) struct View {
     /// Position in `columns` plus one, or 0 for columns outside.
     local: Vec<u32>,
     /// The restricted rows, unless the whole matrix serves.
-    compact: Option<CsrMatrix>,
+    compact: Option<Design>,
     /// Memory of copies before.
     parts: Vec<CsrMatrix>,
 }
@@ -57,11 +57,11 @@ impl View {
         let entries: usize = self.columns.iter().map(|&j| counts[j as usize] as usize).sum();
         let bytes = entries * (size_of::<u32>() + size_of::<f32>());
         let worth_copying = bytes <= SMALL_COPY.max(design.matrix().bytes() * 2 / 5);
-        let mut compact = self.compact.take().unwrap_or_default();
+        let mut compact = self.compact.take().map(Design::into_matrix).unwrap_or_default();
         compact.clear();
         if worth_copying {
             self.copy(design.matrix(), entries, &mut compact);
-            self.compact = Some(compact);
+            self.compact = Some(Design::new(compact, design.has_intercept()));
         } else {
             // Where the whole matrix serves there is no memory for anything beside it.
             self.parts = Vec::new();
@@ -120,6 +120,20 @@ impl View {
     }
 
     pub(super) fn matrix<'a>(&'a self, design: &'a Design) -> &'a CsrMatrix {
-        self.compact.as_ref().unwrap_or(design.matrix())
+        self.design(design).matrix()
+    }
+
+    /// The rows in local numbering, with their constant feature.
+    pub(super) fn design<'a>(&'a self, design: &'a Design) -> &'a Design {
+        self.compact.as_ref().unwrap_or(design)
+    }
+
+    /// The column at each position.
+    pub(super) fn columns(&self) -> Vec<u32> {
+        if self.compact.is_some() {
+            self.columns.clone()
+        } else {
+            (0..self.local.len() as u32).collect()
+        }
     }
 }

@@ -16,6 +16,7 @@ fn questions() -> Vec<Directive> {
     vec![
         Directive::Flush,
         Directive::Settle { gap: 1e-3 },
+        Directive::Relax { gap: 1e-3 },
         Directive::Certify { support: vec![0, 3] },
         Directive::Attest(Attest { support: vec![0, 3], ..Attest::default() }),
         Directive::Gradient(probe.clone()),

@@ -90,6 +90,24 @@ fn ascents() {
 }
 
 #[test]
+fn relaxations() {
+    let relaxed = |visited: u64, gaps: &[u32], selectors: &[f32]| {
+        let (gaps, selectors) = (gaps.to_vec(), selectors.to_vec());
+        Answer::Relaxed(pb::Relaxed { visited, gaps, selectors })
+    };
+    let cases = vec![
+        (relaxed(u64::MAX, &[], &[]), Code::OutOfRange, "relaxed.visited"),
+        (relaxed(1, &[50], &[1.0]), Code::OutOfRange, "column 50"),
+        (relaxed(1, &[0, 1], &[1.0, 1.0]), Code::OutOfRange, "relaxed.gaps"),
+        (relaxed(1, &[1, 0], &[1.0, 1.0]), Code::InvalidArgument, "relaxed.gaps"),
+        (relaxed(1, &[1], &[]), Code::InvalidArgument, "relaxed.selectors"),
+        (relaxed(1, &[1], &[0.0]), Code::InvalidArgument, "relaxed.selectors"),
+        (relaxed(1, &[1], &[f32::NAN]), Code::InvalidArgument, "relaxed.selectors"),
+    ];
+    check(&Directive::Relax { gap: 1e-3 }, relaxed(1, &[1, 3], &[1.0, 0.25]), cases);
+}
+
+#[test]
 fn evidence() {
     let good = pb::Evidence {
         u: vec![1.0, -2.0],

@@ -42,7 +42,7 @@ fn joins() {
         wish: Some(2),
     };
     let cases: [(Change<pb::JoinRequest>, Code, &str); 3] = [
-        (|r| r.protocol = 0, Code::FailedPrecondition, "protocol 0, this build speaks 4"),
+        (|r| r.protocol = 0, Code::FailedPrecondition, "protocol 0, this build speaks 5"),
         (|r| r.protocol = 1, Code::FailedPrecondition, "protocol 1"),
         (|r| r.build = "x".repeat(257), Code::ResourceExhausted, "build"),
     ];

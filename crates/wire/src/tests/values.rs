@@ -95,6 +95,7 @@ pub(super) fn directive() -> impl Strategy<Value = Directive> {
         (columns(9 * K), option::of(probe()))
             .prop_map(|(columns, at)| Directive::Survey { columns, at }),
         magnitude().prop_map(|gap| Directive::Settle { gap }),
+        magnitude().prop_map(|gap| Directive::Relax { gap }),
         Just(Directive::Flush),
         (weights(K + 1), models())
             .prop_map(|(model, unscored)| Directive::Sdiht { model, unscored }),
@@ -118,6 +119,14 @@ fn conjugate() -> impl Strategy<Value = ConjugateSum> {
 fn ascent() -> impl Strategy<Value = Sparse<f32>> {
     columns(K + 1).prop_flat_map(|indices| {
         vec(single(), indices.len())
+            .prop_map(move |values| Sparse { indices: indices.clone(), values })
+    })
+}
+
+fn selectors() -> impl Strategy<Value = Sparse<f32>> {
+    columns(K + 1).prop_flat_map(|mut indices| {
+        indices.retain(|&j| j > 0);
+        vec((1..=255u8).prop_map(|theta| f32::from(theta) / 255.0), indices.len())
             .prop_map(move |values| Sparse { indices: indices.clone(), values })
     })
 }
@@ -192,6 +201,9 @@ pub(super) fn question_and_answer() -> impl Strategy<Value = (Directive, Reply)>
                     })
                     .boxed()
             }
+            Directive::Relax { .. } => (0..1u64 << 40, selectors())
+                .prop_map(|(visited, selectors)| Reply::Relaxed { visited, selectors })
+                .boxed(),
             Directive::Attest(attest) => attested(attest.support.len()).boxed(),
             Directive::Certify { support } => {
                 evidence(support.len()).prop_map(Reply::Evidence).boxed()

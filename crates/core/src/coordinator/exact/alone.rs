@@ -1,13 +1,24 @@
 //! What a single shard can do because questions cost it nothing: a first model in haste, scores of all rows, and, where
 //! all features may be in the model, a whole dual phase by itself.
 
-use crate::round::{Directive, Job, Probe, Weights};
+use crate::round::{Directive, Job, Probe, Sparse, Weights};
 
-use super::{Exact, Exchange, Next, Phase, Start, Tally, width};
+use super::{CERTIFY_EVERY, Exact, Exchange, Next, Phase, Start, Stopped, Tally, width};
+
+/// Rounds on the relaxation between certificates.
+const RELAX_EVERY: u64 = 5;
+/// Times the gap that is wanted: how near the bound comes to the best there is.
+const NEAR: f64 = 0.1;
 
 /// Whether all features may be in the model and one shard has all rows: it needs nobody to come near a gap.
 pub(super) fn settles(job: &Job) -> bool {
-    job.shards == 1 && job.k + 1 >= job.cols
+    job.shards == 1 && !job.chooses()
+}
+
+/// Whether one shard has all rows and features have to be chosen: then it can come to the best bound by itself (M14). The
+/// slope of a loss with a kink jumps, and the dual rounds are better there.
+pub(super) fn relaxes(job: &Job) -> bool {
+    job.shards == 1 && job.chooses() && !job.loss.has_kink()
 }
 
 impl Exact {
@@ -39,6 +50,37 @@ impl Exact {
         // What did not reach the gap before aimed too high.
         let gap = tally.limits().gap / (1 << tally.main_rounds.min(10)) as f64;
         Next::All(Directive::Settle { gap })
+    }
+
+    /// Whether the dual rounds have done their part, which is to come near quickly.
+    pub(super) fn relaxes_now(&self, tally: &Tally) -> bool {
+        relaxes(tally.job()) && self.together && tally.main_rounds >= CERTIFY_EVERY
+    }
+
+    /// Steps towards the best bound there is.
+    pub(super) fn relax(&mut self, tally: &Tally) -> Next {
+        self.phase = Phase::Relaxing;
+        let near: f64 = std::env::var("NEAR").ok().and_then(|v| v.parse().ok()).unwrap_or(NEAR);
+        Next::All(Directive::Relax { gap: tally.limits().gap * near })
+    }
+
+    /// After such steps; `visited` tells whether there were any left to do. The finish begins with the selectors.
+    pub(super) fn after_relaxing(
+        &mut self,
+        visited: u64,
+        selectors: &Sparse<f32>,
+        tally: &mut Tally,
+    ) -> Next {
+        tally.support_changed = self.dual.select(selectors);
+        let at_rest = visited == 0 && tally.limits().gap > 0.0;
+        if at_rest {
+            self.dual_ended = Some(Stopped::Stalled);
+        }
+        let due = at_rest || tally.main_rounds.is_multiple_of(RELAX_EVERY);
+        if due || self.dual_limit_reached(tally) {
+            return self.flush(1, tally);
+        }
+        self.relax(tally)
     }
 
     /// P of the model that a certificate suggests. A single shard looks at all of its rows for it, which keeps what it has
