@@ -60,8 +60,7 @@ impl Exact {
     /// Steps towards the best bound there is.
     pub(super) fn relax(&mut self, tally: &Tally) -> Next {
         self.phase = Phase::Relaxing;
-        let near: f64 = std::env::var("NEAR").ok().and_then(|v| v.parse().ok()).unwrap_or(NEAR);
-        Next::All(Directive::Relax { gap: tally.limits().gap * near })
+        Next::All(Directive::Relax { gap: tally.limits().gap * NEAR })
     }
 
     /// After such steps; `visited` tells whether there were any left to do. The finish begins with the selectors.
