@@ -135,9 +135,7 @@ impl LabelCounts {
     /// Counts `labels`.
     pub fn of(labels: &[f64]) -> Self {
         let mut counts = Self::default();
-        for &label in labels {
-            counts.add(label, 1);
-        }
+        counts.add_all(labels);
         counts
     }
 
@@ -241,19 +239,19 @@ impl LabelMap {
 
     /// Turns the file's labels into -1 and +1; a label that is neither is an error.
     pub fn apply(&self, labels: &mut [f64]) -> Result<(), DataError> {
-        for (i, label) in labels.iter_mut().enumerate() {
-            *label = if *label == self.positive {
-                1.0
-            } else if *label == self.negative {
-                -1.0
-            } else {
-                return Err(DataError::UnknownLabel {
-                    row: i + 1,
-                    label: *label,
-                    negative: self.negative,
-                    positive: self.positive,
-                });
-            };
+        let known = |label: f64| (label == self.positive) | (label == self.negative);
+        // Which class a row has cannot be foreseen, so no step depends on it: first are all known, then which is which.
+        if !labels.iter().fold(true, |all, &label| all & known(label)) {
+            let unknown = labels.iter().position(|&label| !known(label)).unwrap_or_default();
+            return Err(DataError::UnknownLabel {
+                row: unknown + 1,
+                label: labels[unknown],
+                negative: self.negative,
+                positive: self.positive,
+            });
+        }
+        for label in labels {
+            *label = if *label == self.positive { 1.0 } else { -1.0 };
         }
         Ok(())
     }

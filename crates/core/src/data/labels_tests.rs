@@ -131,3 +131,18 @@ fn unknown_labels_of_test_data_are_named() {
     let json = serde_json::to_string(&map).unwrap();
     assert_eq!(serde_json::from_str::<LabelMap>(&json).unwrap(), map);
 }
+
+#[test]
+fn labels_together_count_as_one_by_one() {
+    let many: Vec<f64> = (0..2000).map(f64::from).collect();
+    let lists: [&[f64]; 6] =
+        [&[], &[3.0], &[1.0, -1.0, 1.0], &[0.0, -0.0, 5.0], &[1.0, 2.0, 3.0, 2.0], &many];
+    for labels in lists {
+        let (mut together, mut single) = (LabelCounts::default(), LabelCounts::default());
+        together.add(7.0, 2);
+        single.add(7.0, 2);
+        together.add_all(labels);
+        labels.iter().for_each(|&label| single.add(label, 1));
+        assert_eq!(together, single, "{labels:?}");
+    }
+}
