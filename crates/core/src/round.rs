@@ -312,6 +312,8 @@ pub enum Reply {
     Settled {
         /// Entries of the data that were visited; none when there was nothing left to do.
         visited: u64,
+        /// The selectors of the point the relaxation is at; none where nothing has to be chosen.
+        selectors: Sparse<f32>,
     },
     /// To [`Directive::Attest`].
     Attested(Attested),
@@ -348,7 +350,7 @@ impl Reply {
         let all = job.entries as f64 / job.shards as f64;
         match self {
             Self::Ascend(_) => all * job.passes as f64,
-            Self::Settled { visited } => *visited as f64,
+            Self::Settled { visited, .. } => *visited as f64,
             Self::Attested(_) => all * (job.passes as f64 + 2.0),
             Self::Gradient(slope) => slope.visited as f64,
             Self::Evidence(_) => all,

@@ -3,19 +3,29 @@
 //! `||w||_k^2 = min { sum_j w_j^2 / theta_j : theta in [0,1]^d, sum theta <= k }`, whose dual is `||H_k(u)||^2`.
 //! See Argyriou, Foygel and Srebro, "Sparse prediction with the k-support norm", NIPS 2012.
 
-/// `argmin_w sum_j (w_j - q_j)^2 / (2 c_j) + (1/2) ||w||_k^2` and its `||w||_k^2`: with
+/// A point and the selectors at which its norm is attained.
+#[derive(Debug, Clone)]
+pub(crate) struct Prox {
+    pub(crate) w: Vec<f64>,
+    pub(crate) theta: Vec<f64>,
+    /// `||w||_k^2`.
+    pub(crate) norm_sq: f64,
+}
+
+/// `argmin_w sum_j (w_j - q_j)^2 / (2 c_j) + (1/2) ||w||_k^2`: with
 /// `theta_j = min(1, max(0, s |q_j| - c_j))` and s such that `sum theta = k`, `w_j = q_j theta_j / (theta_j + c_j)`.
-pub(crate) fn prox(q: &[f64], c: &[f64], k: usize) -> (Vec<f64>, f64) {
+pub(crate) fn prox(q: &[f64], c: &[f64], k: usize) -> Prox {
     let s = selector_slope(q, c, k);
-    let mut norm_sq = 0.0;
-    let shrink = |(&q, &c): (&f64, &f64)| {
-        // With s infinite every entry that is not 0 is chosen.
-        let theta = if q == 0.0 { 0.0 } else { (s * q.abs() - c).clamp(0.0, 1.0) };
-        norm_sq += q * q * theta / ((theta + c) * (theta + c));
-        q * theta / (theta + c)
+    let entries = || q.iter().zip(c);
+    // With s infinite every entry that is not 0 is chosen.
+    let selector = |(&q, &c): (&f64, &f64)| {
+        if q == 0.0 { 0.0 } else { (s * q.abs() - c).clamp(0.0, 1.0) }
     };
-    let w = q.iter().zip(c).map(shrink).collect();
-    (w, norm_sq)
+    let theta: Vec<f64> = entries().map(selector).collect();
+    let w = entries().zip(&theta).map(|((q, c), theta)| q * theta / (theta + c)).collect();
+    let square = |((q, c), theta): ((&f64, &f64), &f64)| q * q * theta / (theta + c).powi(2);
+    let norm_sq = entries().zip(&theta).map(square).sum();
+    Prox { w, theta, norm_sq }
 }
 
 /// The s at which `sum_j min(1, max(0, s |q_j| - c_j)) = k`; infinite where k entries or fewer are not 0.
@@ -75,10 +85,8 @@ mod tests {
             (0.01, 1.0, 4),
         ] {
             let c: Vec<f64> = (0..q.len()).map(|j| c + uneven * j as f64).collect();
-            let (w, norm_sq) = prox(&q, &c, k);
-            let s = selector_slope(&q, &c, k);
-            let theta = |(q, c): (&f64, &f64)| (s * q.abs() - c).clamp(0.0, 1.0);
-            let sum: f64 = q.iter().zip(&c).filter(|(q, _)| **q != 0.0).map(theta).sum();
+            let Prox { w, theta, norm_sq } = prox(&q, &c, k);
+            let sum: f64 = theta.iter().sum();
             assert!((sum - k as f64).abs() < 1e-9, "selectors add up to {sum} and not {k}");
             // Optimality: (q - w)/c is a subgradient u, so w'u = ||w||_k^2 = ||H_k(u)||^2.
             let u: Vec<f64> = (0..q.len()).map(|j| (q[j] - w[j]) / c[j]).collect();

@@ -7,7 +7,8 @@ use ddiht_core::round::{
 use crate::{
     bounds::{Bounds, MAX_ENTRIES},
     check::{
-        all_finite, all_magnitudes, finite, magnitude, not_negative, present, ranged, same_length,
+        all_finite, all_magnitudes, finite, magnitude, not_negative, positive, present, ranged,
+        same_length,
     },
     columns::{from_gaps, to_gaps},
     error::WireError,
@@ -22,7 +23,11 @@ use crate::{
 pub fn encode_reply(reply: &Reply) -> Answer {
     match reply {
         Reply::Ascend(part) => Answer::Ascent(encode_ascent(part)),
-        Reply::Settled { visited } => Answer::Settled(pb::Settled { visited: *visited }),
+        Reply::Settled { visited, selectors } => Answer::Settled(pb::Settled {
+            visited: *visited,
+            gaps: to_gaps(&selectors.indices),
+            selectors: selectors.values.clone(),
+        }),
         Reply::Attested(attested) => Answer::Attested(pb::Attested {
             ascent: Some(encode_ascent(&attested.update)),
             evidence: Some(encode_evidence(&attested.evidence)),
@@ -64,11 +69,7 @@ pub fn decode_reply(sealed: SealedReply, asked: &Directive, job: &Job) -> Result
         (Directive::Ascend(_) | Directive::Flush, Answer::Ascent(ascent)) => {
             decode_ascent(ascent, &bounds).map(Reply::Ascend)
         }
-        (Directive::Settle { .. }, Answer::Settled(settled)) => {
-            let visited = settled.visited;
-            ranged("settled.visited", visited, 0, MAX_ENTRIES)?;
-            Ok(Reply::Settled { visited })
-        }
+        (Directive::Settle { .. }, Answer::Settled(settled)) => decode_settled(settled, &bounds),
         (Directive::Certify { support }, Answer::Evidence(evidence)) => {
             decode_evidence(evidence, support.len()).map(Reply::Evidence)
         }
@@ -101,6 +102,21 @@ pub fn decode_reply(sealed: SealedReply, asked: &Directive, job: &Job) -> Result
 
 fn encode_ascent(part: &Sparse<f32>) -> pb::Ascent {
     pb::Ascent { gaps: to_gaps(&part.indices), values: part.values.clone() }
+}
+
+fn decode_settled(message: pb::Settled, bounds: &Bounds) -> Result<Reply, WireError> {
+    let visited = message.visited;
+    ranged("settled.visited", visited, 0, MAX_ENTRIES)?;
+    let indices = from_gaps("settled.gaps", &message.gaps, bounds.cols, bounds.support())?;
+    if let Some(&first) = indices.first() {
+        // The constant is no feature, and never chosen.
+        ranged("settled.gaps", u64::from(first), 1, bounds.cols as u64)?;
+    }
+    same_length("settled.selectors", &message.selectors, indices.len())?;
+    for &selector in &message.selectors {
+        positive("settled.selectors", f64::from(selector))?;
+    }
+    Ok(Reply::Settled { visited, selectors: Sparse { indices, values: message.selectors } })
 }
 
 fn encode_evidence(evidence: &Evidence) -> pb::Evidence {

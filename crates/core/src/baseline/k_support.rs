@@ -118,10 +118,10 @@ impl Descent {
         let job = run.job();
         let q: Vec<f64> = self.v.iter().zip(gradient).map(|(v, g)| v - self.step * g).collect();
         let c = self.step * job.lambda;
-        let (features, mut norm_sq) = prox(&q[1..], &vec![c; q.len() - 1], job.k);
+        let features = prox(&q[1..], &vec![c; q.len() - 1], job.k);
         let constant = if job.intercept { q[0] / (1.0 + c) } else { 0.0 };
-        norm_sq += constant * constant;
-        let w: Vec<f64> = std::iter::once(constant).chain(features).collect();
+        let norm_sq = features.norm_sq + constant * constant;
+        let w: Vec<f64> = std::iter::once(constant).chain(features.w).collect();
         let scores = run.design().scores(&w);
         run.tally.visited += job.entries as f64;
         let value = run.objective_at(&scores, norm_sq);

@@ -70,6 +70,16 @@ impl Dual {
         entered
     }
 
+    /// Sets theta to what a shard has found (M14). Returns the number of columns that were not among the chosen before.
+    pub(super) fn select(&mut self, selectors: &Sparse<f32>) -> usize {
+        let entered = count_new(&self.support, &selectors.indices);
+        self.support.clone_from(&selectors.indices);
+        self.theta.indices.clone_from(&selectors.indices);
+        self.theta.values =
+            selectors.values.iter().map(|&theta| f64::from(theta).min(1.0)).collect();
+        entered
+    }
+
     /// `theta <- (1 - gamma) theta + gamma 1_F`, small entries dropped.
     fn move_theta(&mut self, gamma: f64, support: &[u32]) {
         let old = std::mem::take(&mut self.theta);

@@ -14,7 +14,7 @@ use crate::{
 use alone::{all_columns, relaxes, settles};
 
 use super::{
-    Arrived, Batch, Next, Pace, Search,
+    Arrived, Batch, Next, Pace, Search, WIDE,
     certificate::{certify, support_to_certify},
     dual::Dual,
     exchange::{self, Exchange, Mismatch, Start, slopes},
@@ -40,9 +40,6 @@ const DUAL_SHARE: f64 = 0.5;
 
 /// Columns for which a refit of all features costs next to nothing.
 const FEW_COLUMNS: usize = 4096;
-
-/// Times k, the columns of the widest start of the finish.
-const WIDE: usize = 8;
 
 #[derive(Debug, Clone, SchemaRead, SchemaWrite)]
 enum Phase {
@@ -184,14 +181,15 @@ impl Exact {
                 Ok(self.flush(self.flushes, tally))
             }
             Phase::Settling => {
-                let [Arrived { reply: Reply::Settled { visited }, .. }] = batch[..] else {
+                let [Arrived { reply: Reply::Settled { visited, selectors }, .. }] = &batch[..]
+                else {
                     return Err(Mismatch);
                 };
                 tally.main_rounds += 1;
                 if settles(tally.job()) {
                     return Ok(self.certify(tally));
                 }
-                Ok(self.after_relaxing(visited, tally))
+                Ok(self.after_relaxing(*visited, selectors, tally))
             }
             Phase::Draining => {
                 self.take_updates(&batch, tally.rounds)?;

@@ -41,6 +41,9 @@ pub use seats::Pace;
 use seats::Seats;
 pub use tally::{Best, Limits, Staleness, Stopped, Tally, relative_gap};
 
+/// Times k, the columns of the widest start of the finish.
+pub(crate) const WIDE: usize = 8;
+
 /// How the shards' answers become a model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Method {

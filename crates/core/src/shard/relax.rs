@@ -7,18 +7,20 @@
 //! S2      w = the prox of `lambda ||.||_k^2 / 2` at q in that metric; b is doubled until the metric is above the losses
 //! S3      v = w + momentum, which is forgotten when it leads uphill
 //! S4      after a few steps on the columns that can matter: `alpha_i = c_i l'(x_i'w)`, kept if it proves more than the best
-//! Returns its cost. Evidence is asked for by a directive of its own, as everywhere
+//! Returns its cost, and the selectors theta of w, with which the finish begins. Evidence is asked for by a directive of its
+//!         own, as everywhere
 //!
 //! See Beck and Teboulle, 2009; the restart is O'Donoghue and Candes', 2015.
 
 use rayon::prelude::*;
 
 use crate::{
+    coordinator::WIDE,
     design::Design,
     loss::{Loss, with_loss},
-    round::Reply,
-    support_norm::prox,
-    threshold::TopK,
+    round::{Reply, Sparse, narrowed},
+    support_norm::{Prox, prox},
+    threshold::{TopK, favouring},
 };
 
 use super::Shard;
@@ -37,6 +39,8 @@ pub(super) struct Relaxation {
     w: Vec<f64>,
     v: Vec<f64>,
     path: Path,
+    /// The largest selectors of w.
+    selectors: Sparse<f32>,
     /// The columns of the next steps.
     columns: Vec<u32>,
     /// The best D so far, whose alpha is that of the shard.
@@ -63,6 +67,8 @@ struct Local<'a> {
     metric: Vec<f64>,
     w: Vec<f64>,
     v: Vec<f64>,
+    /// Those of w.
+    theta: Vec<f64>,
 }
 
 impl Relaxation {
@@ -86,8 +92,9 @@ impl Shard {
             visited += self.descend(&mut state) + 2 * self.design.matrix().nnz();
             self.look_back(&mut state);
         }
+        let selectors = state.selectors.clone();
         self.relaxation = Some(state);
-        Reply::Settled { visited: visited as u64 }
+        Reply::Settled { visited: visited as u64, selectors }
     }
 
     fn begin_relaxation(&mut self) -> Relaxation {
@@ -106,8 +113,9 @@ impl Shard {
         }
         let scores = self.design.scores(&w);
         let path = Path { bend, tau: 1.0, ahead: scores.clone(), scores, value: f64::INFINITY };
-        let (v, columns, bound) = (w.clone(), Vec::new(), self.own_bound());
-        let mut state = Relaxation { metric, w, v, path, columns, bound };
+        let (v, bound) = (w.clone(), self.own_bound());
+        let (selectors, columns) = (Sparse::default(), Vec::new());
+        let mut state = Relaxation { metric, w, v, path, selectors, columns, bound };
         self.look_back(&mut state);
         state
     }
@@ -141,13 +149,27 @@ impl Shard {
             metric: here(&state.metric),
             w: here(&state.w),
             v: here(&state.v),
+            theta: Vec::new(),
         };
         let looks: usize = (0..STEPS).map(|_| local.advance(&mut state.path)).sum();
         for (place, &j) in columns.iter().enumerate() {
             state.w[j as usize] = local.w[place];
             state.v[j as usize] = local.v[place];
         }
-        looks * local.design.matrix().nnz()
+        let visited = looks * local.design.matrix().nnz();
+        state.selectors = self.largest_selectors(&columns, &local.theta);
+        visited
+    }
+
+    /// The selectors of `columns` that matter most, the intercept's left out: as many as a start of the finish can have.
+    fn largest_selectors(&self, columns: &[u32], theta: &[f64]) -> Sparse<f32> {
+        let most = self.job.k.saturating_mul(WIDE);
+        let mut places = Vec::new();
+        TopK::new().select(theta.len(), most, favouring(self.job.kept, theta), &mut places);
+        // What is too small for f32 is as good as 0.
+        let entries = places.iter().map(|&p| (columns[p as usize], narrowed(theta[p as usize])));
+        let (indices, values) = entries.filter(|entry| entry.1 > 0.0).unzip();
+        Sparse { indices, values }
     }
 }
 
@@ -161,7 +183,7 @@ impl Local<'_> {
         let mut looks = 1;
         let (w, scores, value) = loop {
             looks += 1;
-            let (w, norm_sq) = self.trial(&gradient, path.bend);
+            let Prox { w, theta, norm_sq } = self.trial(&gradient, path.bend);
             let scores = self.design.scores(&w);
             let reached = self.losses(&scores);
             let model: f64 = (0..w.len())
@@ -172,6 +194,7 @@ impl Local<'_> {
                 .sum();
             // Sums that are not finite would never fit.
             if reached <= losses + model + 1e-13 * losses.abs() || !path.bend.is_finite() {
+                self.theta = theta;
                 break (w, scores, reached + self.shard.job.lambda / 2.0 * norm_sq);
             }
             path.bend *= 2.0;
@@ -181,18 +204,18 @@ impl Local<'_> {
         looks
     }
 
-    /// S1, S2: the minimiser of the model and its squared norm. The constant and what is kept have the selector 1.
-    fn trial(&self, gradient: &[f64], bend: f64) -> (Vec<f64>, f64) {
+    /// S1, S2: the minimiser of the model. The constant and what is kept have the selector 1.
+    fn trial(&self, gradient: &[f64], bend: f64) -> Prox {
         let job = &self.shard.job;
         let q: Vec<f64> =
             (0..self.v.len()).map(|j| self.v[j] - gradient[j] / (bend * self.metric[j])).collect();
         let c: Vec<f64> = self.metric.iter().map(|h| job.lambda / (bend * h)).collect();
         let sure = (job.kept + 1).min(q.len());
-        let mut w: Vec<f64> = q.iter().zip(&c).take(sure).map(|(q, c)| q / (1.0 + c)).collect();
-        let sure_sq: f64 = w.iter().map(|w| w * w).sum();
-        let (chosen, norm_sq) = prox(&q[sure..], &c[sure..], job.k.saturating_sub(job.kept));
-        w.extend(chosen);
-        (w, sure_sq + norm_sq)
+        let sure_w: Vec<f64> = q.iter().zip(&c).take(sure).map(|(q, c)| q / (1.0 + c)).collect();
+        let chosen = prox(&q[sure..], &c[sure..], job.k.saturating_sub(job.kept));
+        let norm_sq = sure_w.iter().map(|w| w * w).sum::<f64>() + chosen.norm_sq;
+        let w = [sure_w, chosen.w].concat();
+        Prox { w, theta: [vec![1.0; sure], chosen.theta].concat(), norm_sq }
     }
 
     /// S3. Scores are linear in the weights, so those of v need no look at the data.

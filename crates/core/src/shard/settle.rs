@@ -8,7 +8,10 @@
 //!         their own step, so the decrease since the pass before tells what that step was worth
 //! Returns nothing but its cost: evidence and the model are asked for by directives of their own
 
-use crate::{loss::with_loss, round::Reply};
+use crate::{
+    loss::with_loss,
+    round::{Reply, Sparse},
+};
 
 use super::{
     Shard,
@@ -52,6 +55,6 @@ impl Shard {
             }
         }
         self.u = model.w;
-        Reply::Settled { visited }
+        Reply::Settled { visited, selectors: Sparse::default() }
     }
 }

@@ -90,6 +90,24 @@ fn ascents() {
 }
 
 #[test]
+fn settlements() {
+    let settled = |visited: u64, gaps: &[u32], selectors: &[f32]| {
+        let (gaps, selectors) = (gaps.to_vec(), selectors.to_vec());
+        Answer::Settled(pb::Settled { visited, gaps, selectors })
+    };
+    let cases = vec![
+        (settled(u64::MAX, &[], &[]), Code::OutOfRange, "settled.visited"),
+        (settled(1, &[50], &[1.0]), Code::OutOfRange, "column 50"),
+        (settled(1, &[0, 1], &[1.0, 1.0]), Code::OutOfRange, "settled.gaps"),
+        (settled(1, &[1, 0], &[1.0, 1.0]), Code::InvalidArgument, "settled.gaps"),
+        (settled(1, &[1], &[]), Code::InvalidArgument, "settled.selectors"),
+        (settled(1, &[1], &[0.0]), Code::InvalidArgument, "settled.selectors"),
+        (settled(1, &[1], &[f32::NAN]), Code::InvalidArgument, "settled.selectors"),
+    ];
+    check(&Directive::Settle { gap: 1e-3 }, settled(1, &[1, 3], &[1.0, 0.25]), cases);
+}
+
+#[test]
 fn evidence() {
     let good = pb::Evidence {
         u: vec![1.0, -2.0],

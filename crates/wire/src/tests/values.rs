@@ -122,6 +122,14 @@ fn ascent() -> impl Strategy<Value = Sparse<f32>> {
     })
 }
 
+fn selectors() -> impl Strategy<Value = Sparse<f32>> {
+    columns(K + 1).prop_flat_map(|mut indices| {
+        indices.retain(|&j| j > 0);
+        vec((1..=255u8).prop_map(|theta| f32::from(theta) / 255.0), indices.len())
+            .prop_map(move |values| Sparse { indices: indices.clone(), values })
+    })
+}
+
 fn evidence(count: usize) -> impl Strategy<Value = Evidence> {
     (vec(number(), count), magnitude(), magnitude(), conjugate())
         .prop_map(|(u, unsent, rounding, conjugate)| Evidence { u, unsent, rounding, conjugate })
@@ -184,9 +192,9 @@ pub(super) fn question_and_answer() -> impl Strategy<Value = (Directive, Reply)>
     directive().prop_flat_map(|directive| {
         let reply = match &directive {
             Directive::Ascend(_) | Directive::Flush => ascent().prop_map(Reply::Ascend).boxed(),
-            Directive::Settle { .. } => {
-                (0..1u64 << 40).prop_map(|visited| Reply::Settled { visited }).boxed()
-            }
+            Directive::Settle { .. } => (0..1u64 << 40, selectors())
+                .prop_map(|(visited, selectors)| Reply::Settled { visited, selectors })
+                .boxed(),
             Directive::Attest(attest) => attested(attest.support.len()).boxed(),
             Directive::Certify { support } => {
                 evidence(support.len()).prop_map(Reply::Evidence).boxed()

@@ -1,14 +1,15 @@
 //! What a single shard can do because questions cost it nothing: a first model in haste, scores of all rows, and, where
 //! all features may be in the model, a whole dual phase by itself.
 
-use crate::round::{Directive, Job, Probe, Weights};
+use crate::round::{Directive, Job, Probe, Sparse, Weights};
 
 use super::{CERTIFY_EVERY, Exact, Exchange, Next, Phase, Start, Stopped, Tally, width};
 
 /// Rounds on the relaxation between certificates.
 const RELAX_EVERY: u64 = 5;
-/// Times the gap that is wanted: how near the bound comes to the best there is.
-const NEAR: f64 = 0.1;
+/// Times the gap that is wanted: how near the bound comes to the best there is. The last steps are cheap, and what they raise
+/// the bound by is a part of the gap.
+const NEAR: f64 = 0.03;
 
 /// Whether all features may be in the model and one shard has all rows: it needs nobody to come near a gap.
 pub(super) fn settles(job: &Job) -> bool {
@@ -63,16 +64,19 @@ impl Exact {
     }
 
     /// Steps towards the best bound there is.
-    pub(super) fn relax(&mut self, tally: &mut Tally) -> Next {
-        // The selectors go on towards the largest |u|: the finish begins with them.
-        self.turns += 1.0;
-        tally.support_changed = self.dual.advance(1.0, self.turns - 1.0);
+    pub(super) fn relax(&mut self, tally: &Tally) -> Next {
         self.phase = Phase::Settling;
         Next::All(Directive::Settle { gap: tally.limits().gap * NEAR })
     }
 
-    /// After such steps; `visited` tells whether there were any left to do.
-    pub(super) fn after_relaxing(&mut self, visited: u64, tally: &mut Tally) -> Next {
+    /// After such steps; `visited` tells whether there were any left to do. The finish begins with the selectors.
+    pub(super) fn after_relaxing(
+        &mut self,
+        visited: u64,
+        selectors: &Sparse<f32>,
+        tally: &mut Tally,
+    ) -> Next {
+        tally.support_changed = self.dual.select(selectors);
         let at_rest = visited == 0 && tally.limits().gap > 0.0;
         if at_rest {
             self.dual_ended = Some(Stopped::Stalled);
