@@ -316,7 +316,7 @@ fn the_time_is_that_of_all_classes() {
 #[test]
 fn classes_that_had_no_time_are_named() {
     let place = Place::new();
-    let data = generated(&place, "a.svm", 400, 10);
+    let data = generated(&place, "a.svm", 8000, 10);
     let (mut train, model) = place.train(&data, 8, "m.json");
     let out = output(train.args(["--time", "1ms"]));
     assert!(out.status.success());
