@@ -74,6 +74,25 @@ fn calls_that_make_no_sense_are_answered_in_a_sentence() {
     assert!(message.contains("holds results of `ddiht reproduce momentum-1"), "{message}");
     let message = call(&["diht-5.2", "--scale", "smoke", "--data", "words.svm"]);
     assert!(message.contains("rcv1=words.svm"), "{message}");
+    let message = call(&["momentum-1", "--scale", "smoke", "-k", "20"]);
+    assert!(message.contains("-k is for diht-5.2"), "{message}");
+    let other = place.path("other");
+    let other = other.to_str().unwrap();
+    let message = call(&["diht-5.2", "--scale", "smoke", "-k", "21", "--out", other]);
+    assert!(message.contains("choose from [20, 200]"), "{message}");
+}
+
+#[test]
+fn one_k_alone_and_then_the_others() {
+    let place = Place::new();
+    let out = place.path("out");
+    let page = || fs::read_to_string(out.join("README.md")).unwrap();
+    smoke("diht-5.2", &out, &["-k", "20"]);
+    assert!(page().contains("--scale smoke -k 20\n") && !page().contains("news20, lambda"), "{}", page());
+    let cells = fs::read_to_string(out.join("cells.jsonl")).unwrap();
+    smoke("diht-5.2", &out, &[]);
+    assert!(page().contains("news20, lambda"), "{}", page());
+    assert!(fs::read_to_string(out.join("cells.jsonl")).unwrap().starts_with(&cells));
 }
 
 #[test]

@@ -26,6 +26,11 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "[NAME=]FILE")]
     pub(crate) data: Vec<String>,
 
+    /// Only this k, in figures whose time is shown against k (diht-5.2 and diht-5.4); may be repeated. Cells of other calls
+    /// with the same --out stay
+    #[arg(short, value_name = "K")]
+    pub(crate) k: Vec<usize>,
+
     /// Seed of data and runs
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,

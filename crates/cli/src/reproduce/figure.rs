@@ -88,6 +88,11 @@ impl Figure {
         }
     }
 
+    /// Whether it has a cell for every k, and time in it, so that somebody may want some of them alone.
+    pub(super) fn goes_over_k(self) -> bool {
+        matches!(self, Self::Diht52 | Self::Diht54)
+    }
+
     /// The paper.
     pub(super) fn paper(self) -> &'static str {
         match self {

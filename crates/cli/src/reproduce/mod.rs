@@ -40,8 +40,19 @@ const OUT: &str = "reproduce";
 struct Setup<'a> {
     scale: ScaleName,
     seed: u64,
+    /// The k that are wanted; empty: all.
+    ks: Vec<usize>,
     files: Files,
     storage: &'a dyn Storage,
+}
+
+/// What `-k` cannot mean.
+#[derive(Debug, thiserror::Error)]
+enum NoSuchK {
+    #[error("-k is for diht-5.2 and diht-5.4, and {0} is neither: leave it out")]
+    Figure(String),
+    #[error("this figure has no k = {k} at this scale: choose from {known:?}")]
+    Value { k: usize, known: Vec<usize> },
 }
 
 /// Runs what `args` name.
@@ -54,11 +65,14 @@ pub(crate) fn run(args: &ReproduceArgs, storage: &dyn Storage) -> Result<(), Fai
         "all" => Figure::ALL.to_vec(),
         name => vec![name.parse().map_err(Failure::input)?],
     };
+    if !args.k.is_empty() && figures.iter().any(|figure| !figure.goes_over_k()) {
+        return Err(Failure::input(NoSuchK::Figure(args.figure.clone())));
+    }
     let files = Files::parse(&args.data)?;
     plan::use_threads(args.threads)?;
     let signals = Signals::listen();
     signals.defer();
-    let setup = Setup { scale: args.scale, seed: args.seed, files, storage };
+    let setup = Setup { scale: args.scale, seed: args.seed, ks: args.k.clone(), files, storage };
     let several = figures.len() > 1;
     let base = args.out.clone();
     let mut pages = Vec::new();
@@ -103,7 +117,8 @@ fn reproduce(
     meter.finish();
     let table = table?;
     let page = experiment.page(&table);
-    page.write(out, figure, &identity, &table)?;
+    let only: String = setup.ks.iter().map(|k| format!(" -k {k}")).collect();
+    page.write(out, figure, setup.scale, &(identity.call() + &only), &table)?;
     Ok(page)
 }
 

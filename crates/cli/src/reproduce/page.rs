@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{
     figure::Figure,
-    journal::{self, Identity},
+    journal,
     table::{Statistic, Table},
 };
 use crate::{
@@ -72,7 +72,8 @@ impl Page {
         &self,
         directory: &Path,
         figure: Figure,
-        identity: &Identity,
+        scale: ScaleName,
+        call: &str,
         table: &Table,
     ) -> Result<(), Failure> {
         let file = |part: &str, ending: &str| {
@@ -80,7 +81,7 @@ impl Page {
             format!("{}{dash}{part}.{ending}", figure.name())
         };
         journal::write(&directory.join(file("", "csv")), &table.csv())?;
-        let mut text = self.head(figure, identity);
+        let mut text = self.head(figure, scale, call);
         for (part, chart) in &self.charts {
             for ending in ["svg", "png"] {
                 chart.write(&directory.join(file(part, ending)))?;
@@ -97,11 +98,11 @@ impl Page {
         journal::write(&directory.join("README.md"), &text)
     }
 
-    fn head(&self, figure: Figure, identity: &Identity) -> String {
+    fn head(&self, figure: Figure, scale: ScaleName, call: &str) -> String {
         let mut text = format!("# {}: {}\n\n{}.\n", figure.name(), figure.about(), figure.paper());
-        text += &format!("\n```\n{}\n```\n\n## Setting\n\n", identity.call());
+        text += &format!("\n```\n{call}\n```\n\n## Setting\n\n");
         self.setting.iter().for_each(|line| text += &format!("- {line}\n"));
-        if identity.scale == ScaleName::Smoke.name() {
+        if scale == ScaleName::Smoke {
             text += "- this size only shows that it runs: what holds or not here says nothing\n";
         }
         text += "\n## Claims\n\n";

@@ -15,10 +15,9 @@ use crate::{
 /// A copy up to this size is always worth its memory.
 const SMALL_COPY: usize = 24 << 20;
 
-/// Rows that are worth a task.
+/// Rows that are worth a task, and tasks at a time.
 const BLOCK_ROWS: usize = 1024;
-/// Most tasks.
-const MOST_BLOCKS: usize = 8;
+const BLOCKS: usize = 8;
 
 /// Which columns a shard works on.
 #[derive(Debug, Default)]
@@ -29,7 +28,7 @@ pub(super) struct View {
     local: Vec<u32>,
     /// The restricted rows, unless the whole matrix serves.
     compact: Option<Design>,
-    /// Memory of copies before.
+    /// Memory of blocks of rows on their way into a copy.
     parts: Vec<CsrMatrix>,
 }
 
@@ -68,34 +67,29 @@ impl View {
         }
     }
 
-    /// The rows of `x`, restricted, in `out`: blocks of rows in parallel, put together in order. Their memory is kept, for
-    /// the system takes longer to give new memory than it takes to fill it.
+    /// The rows of `x`, restricted, in `out`: a few blocks of rows at a time in parallel, put together in order while they
+    /// are in the cache. Their memory is kept, for the system takes longer to give new memory than it takes to fill it.
     fn copy(&mut self, x: &CsrMatrix, entries: usize, out: &mut CsrMatrix) {
         out.set_cols(self.columns.len());
         if entries == 0 {
             return out.push_empty(x.rows());
         }
-        let blocks = x.rows().div_ceil(BLOCK_ROWS).clamp(1, MOST_BLOCKS);
-        self.parts.resize_with(blocks - 1, CsrMatrix::default);
+        out.reserve(x.rows(), entries);
         let local = &self.local;
         let fill = |part: &mut CsrMatrix, rows: Range<usize>| {
-            part.clear();
             rows.for_each(|i| part.push_renamed(x.row(i), |j| local[j as usize]));
         };
-        let mut rows = row_blocks(x.rows(), blocks).into_iter();
-        let first = rows.next().unwrap_or_default();
-        rayon::join(
-            || {
-                out.reserve(x.rows(), entries);
-                fill(out, first);
-            },
-            || {
-                let rest: Vec<Range<usize>> = rows.collect();
-                self.parts.par_iter_mut().zip(rest).for_each(|(part, rows)| fill(part, rows));
-            },
-        );
-        out.set_cols(self.columns.len());
-        self.parts.iter().for_each(|part| out.append(part));
+        if rayon::current_num_threads() == 1 || x.rows() < 2 * BLOCK_ROWS {
+            return fill(out, 0..x.rows());
+        }
+        self.parts.resize_with(BLOCKS, CsrMatrix::default);
+        for wave in row_blocks(x.rows(), x.rows().div_ceil(BLOCK_ROWS)).chunks(BLOCKS) {
+            self.parts.par_iter_mut().zip(wave).for_each(|(part, rows)| {
+                part.clear();
+                fill(part, rows.clone());
+            });
+            self.parts[..wave.len()].iter().for_each(|part| out.append(part));
+        }
     }
 
     /// Length of vectors indexed by [`View::row`].

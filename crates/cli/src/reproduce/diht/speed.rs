@@ -18,7 +18,7 @@ use crate::{
     plot::{Axis, Mark},
     progress::Signals,
     reproduce::{
-        Setup,
+        NoSuchK, Setup,
         corpus::{Corpus, Name},
         frame::{Experiment, Task, seed_of},
         page::{Claim, Page, Verdict, View, markdown, number},
@@ -110,14 +110,9 @@ pub(crate) struct Speed {
     repeats: u64,
 }
 
-/// The two data sets, each with the k of its curves.
+/// The data sets, each with the k of its curves; of those that are not wanted nothing is loaded.
 pub(super) fn corpora(setup: &Setup<'_>) -> Result<Vec<(Corpus, Vec<usize>)>, Failure> {
     let scale = setup.scale;
-    let load = |name, rows, shrink, ks: Vec<usize>| -> Result<_, Failure> {
-        let seed = seed_of(setup.seed, &[52, rows as u64]);
-        let corpus = Corpus::load(name, rows, shrink, seed, &setup.files, setup.storage)?;
-        Ok((corpus, ks))
-    };
     let rcv1 = scale.pick((500, 100), (10_000, 10), (500_000, 1));
     let rcv1_k = scale.pick(vec![20], vec![20, 60, 100], vec![200, 400, 600, 800, 1000]);
     let news = scale.pick((60, 500), (600, 40), (19_996, 1));
@@ -126,7 +121,26 @@ pub(super) fn corpora(setup: &Setup<'_>) -> Result<Vec<(Corpus, Vec<usize>)>, Fa
         vec![500, 1_500, 2_500],
         vec![20_000, 40_000, 60_000, 80_000, 100_000],
     );
-    Ok(vec![load(Name::Rcv1, rcv1.0, rcv1.1, rcv1_k)?, load(Name::News20, news.0, news.1, news_k)?])
+    let mut wanted = [(Name::Rcv1, rcv1, rcv1_k), (Name::News20, news, news_k)];
+    choose(&mut wanted.each_mut().map(|(_, _, ks)| ks), &setup.ks)?;
+    let wanted = wanted.into_iter().filter(|(_, _, ks)| !ks.is_empty());
+    let load = |(name, (rows, shrink), ks): (_, (usize, usize), _)| -> Result<_, Failure> {
+        let seed = seed_of(setup.seed, &[52, rows as u64]);
+        Ok((Corpus::load(name, rows, shrink, seed, &setup.files, setup.storage)?, ks))
+    };
+    wanted.map(load).collect()
+}
+
+/// Leaves what is wanted of `lists`: all, if nothing is said.
+fn choose(lists: &mut [&mut Vec<usize>], wanted: &[usize]) -> Result<(), Failure> {
+    let known: Vec<usize> = lists.iter().flat_map(|ks| ks.iter().copied()).collect();
+    if let Some(&k) = wanted.iter().find(|k| !known.contains(k)) {
+        return Err(Failure::input(NoSuchK::Value { k, known }));
+    }
+    if !wanted.is_empty() {
+        lists.iter_mut().for_each(|ks| ks.retain(|k| wanted.contains(k)));
+    }
+    Ok(())
 }
 
 /// The request of a dual algorithm, with blocks as in the paper and an epoch a round.
