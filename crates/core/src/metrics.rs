@@ -114,24 +114,28 @@ impl Classification {
     /// Measures scores `x'w` against targets, where a target above 0 is positive.
     pub fn of(scores: &[f64], targets: &[f64]) -> Result<Self, MetricsError> {
         check(scores, targets)?;
-        let groups = groups_by_score(scores, targets);
-        Ok(Self::from(Confusion::of(scores, targets), &groups))
+        let rows = by_score(scores, targets);
+        Ok(Self::from(Confusion::of(scores, targets), || groups(&rows)))
     }
 
     /// From the numbers of positive and negative rows of each score, lowest score first.
     pub fn from_groups(confusion: Confusion, groups: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let group = |(positives, negatives)| Group { positives, negatives };
-        Self::from(confusion, &groups.into_iter().map(group).collect::<Vec<_>>())
+        let groups: Vec<Group> = groups.into_iter().map(group).collect();
+        Self::from(confusion, || groups.iter().copied())
     }
 
-    fn from(confusion: Confusion, groups: &[Group]) -> Self {
+    fn from<G: DoubleEndedIterator<Item = Group>>(
+        confusion: Confusion,
+        groups: impl Fn() -> G,
+    ) -> Self {
         Self {
             accuracy: confusion.accuracy(),
-            auc: auc_of(groups),
+            auc: auc_of(groups()),
             f1: confusion.f1(),
             precision: confusion.precision(),
             recall: confusion.recall(),
-            pr_auc: average_precision_of(groups),
+            pr_auc: average_precision_of(groups().rev()),
             confusion,
         }
     }
@@ -164,14 +168,14 @@ impl Regression {
 /// counted as half. `None` when the rows have one class.
 pub fn auc(scores: &[f64], targets: &[f64]) -> Result<Option<f64>, MetricsError> {
     check(scores, targets)?;
-    Ok(auc_of(&groups_by_score(scores, targets)))
+    Ok(auc_of(groups(&by_score(scores, targets))))
 }
 
 /// Average precision, the step-wise area under the precision-recall curve. `None` when no row is
 /// positive.
 pub fn average_precision(scores: &[f64], targets: &[f64]) -> Result<Option<f64>, MetricsError> {
     check(scores, targets)?;
-    Ok(average_precision_of(&groups_by_score(scores, targets)))
+    Ok(average_precision_of(groups(&by_score(scores, targets)).rev()))
 }
 
 /// Mean negative log-likelihood of the targets under `probabilities` of the positive class.
@@ -198,22 +202,25 @@ struct Group {
     negatives: u64,
 }
 
-/// The class counts of every distinct score, lowest score first.
-fn groups_by_score(scores: &[f64], targets: &[f64]) -> Vec<Group> {
+/// Scores, lowest first, and whether their rows are positive.
+fn by_score(scores: &[f64], targets: &[f64]) -> Vec<(f64, bool)> {
     let mut rows: Vec<(f64, bool)> =
         scores.iter().zip(targets).map(|(&score, &target)| (score, target > 0.0)).collect();
     rows.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    rows
+}
+
+/// The class counts of every distinct score, lowest score first. Most scores are distinct, so they are never all kept.
+fn groups(rows: &[(f64, bool)]) -> impl DoubleEndedIterator<Item = Group> {
     // `==` and not the sort's order decides a tie: -0 and +0 are the same score.
-    rows.chunk_by(|a, b| a.0 == b.0)
-        .map(|tied| {
-            let positives = tied.iter().filter(|row| row.1).count() as u64;
-            Group { positives, negatives: tied.len() as u64 - positives }
-        })
-        .collect()
+    rows.chunk_by(|a, b| a.0 == b.0).map(|tied| {
+        let positives = tied.iter().filter(|row| row.1).count() as u64;
+        Group { positives, negatives: tied.len() as u64 - positives }
+    })
 }
 
 /// The rank-sum form, in half pairs: exact integers up to the last division.
-fn auc_of(groups: &[Group]) -> Option<f64> {
+fn auc_of(groups: impl Iterator<Item = Group>) -> Option<f64> {
     let (mut half_pairs, mut positives, mut below) = (0_u128, 0_u64, 0_u64);
     for group in groups {
         half_pairs += u128::from(group.positives) * u128::from(2 * below + group.negatives);
@@ -224,9 +231,10 @@ fn auc_of(groups: &[Group]) -> Option<f64> {
     (pairs > 0).then(|| half_pairs as f64 / (2 * pairs) as f64)
 }
 
-fn average_precision_of(groups: &[Group]) -> Option<f64> {
+/// From the highest score down.
+fn average_precision_of(groups: impl Iterator<Item = Group>) -> Option<f64> {
     let (mut area, mut found, mut taken) = (0.0, 0_u64, 0_u64);
-    for group in groups.iter().rev() {
+    for group in groups {
         found += group.positives;
         taken += group.positives + group.negatives;
         area += group.positives as f64 * ratio(found, taken);
