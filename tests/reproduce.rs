@@ -88,7 +88,11 @@ fn one_k_alone_and_then_the_others() {
     let out = place.path("out");
     let page = || fs::read_to_string(out.join("README.md")).unwrap();
     smoke("diht-5.2", &out, &["-k", "20"]);
-    assert!(page().contains("--scale smoke -k 20\n") && !page().contains("news20, lambda"), "{}", page());
+    assert!(
+        page().contains("--scale smoke -k 20\n") && !page().contains("news20, lambda"),
+        "{}",
+        page()
+    );
     let cells = fs::read_to_string(out.join("cells.jsonl")).unwrap();
     smoke("diht-5.2", &out, &[]);
     assert!(page().contains("news20, lambda"), "{}", page());

@@ -11,15 +11,18 @@ pub fn probability(z: f64) -> f64 {
     sigmoid(z)
 }
 
+/// `e^-|t|`, and from it the larger and the smaller of `1 / (1 + e^-t)` and `1 / (1 + e^t)`.
+#[inline]
+fn tails(t: f64) -> (f64, f64, f64) {
+    let e = (-t.abs()).exp();
+    (e, 1.0 / (1.0 + e), e / (1.0 + e))
+}
+
 /// `1 / (1 + e^-t)`.
 #[inline]
 fn sigmoid(t: f64) -> f64 {
-    if t >= 0.0 {
-        1.0 / (1.0 + (-t).exp())
-    } else {
-        let e = t.exp();
-        e / (1.0 + e)
-    }
+    let (_, larger, smaller) = tails(t);
+    if t >= 0.0 { larger } else { smaller }
 }
 
 /// `x log x`, continued by 0 at 0.
@@ -31,8 +34,7 @@ fn entropy(x: f64) -> f64 {
 impl Loss for Logistic {
     #[inline]
     fn value(self, z: f64, y: f64) -> f64 {
-        let m = y * z;
-        if m >= 0.0 { (-m).exp().ln_1p() } else { m.exp().ln_1p() - m }
+        self.value_and_derivative(z, y).0
     }
 
     #[inline]
@@ -40,9 +42,20 @@ impl Loss for Logistic {
         -y * sigmoid(-y * z)
     }
 
+    /// The exponential is most of the work of each.
+    #[inline]
+    fn value_and_derivative(self, z: f64, y: f64) -> (f64, f64) {
+        let m = y * z;
+        let (e, larger, smaller) = tails(m);
+        let (value, wrong) =
+            if m >= 0.0 { (e.ln_1p(), smaller) } else { (e.ln_1p() - m, larger) };
+        (value, -y * wrong)
+    }
+
     #[inline]
     fn curvature(self, z: f64, _y: f64) -> f64 {
-        sigmoid(z) * sigmoid(-z)
+        let (_, larger, smaller) = tails(z);
+        larger * smaller
     }
 
     /// The flattest parabola that touches the loss at a row that is wrong, and lies above it (M10).

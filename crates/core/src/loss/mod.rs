@@ -34,6 +34,12 @@ pub trait Loss: Copy + Send + Sync {
     /// A subgradient of `l` in `z`.
     fn derivative(self, z: f64, y: f64) -> f64;
 
+    /// Both of these, for less where they have much in common.
+    #[inline]
+    fn value_and_derivative(self, z: f64, y: f64) -> (f64, f64) {
+        (self.value(z, y), self.derivative(z, y))
+    }
+
     /// The (generalised) second derivative of `l` in `z`.
     fn curvature(self, z: f64, y: f64) -> f64;
 

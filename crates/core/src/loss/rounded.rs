@@ -36,6 +36,12 @@ impl Rounded {
         -2.0 * y * s * s / r
     }
 
+    /// See [`super::Loss::value_and_derivative`].
+    #[inline]
+    pub(crate) fn value_and_derivative(self, z: f64, y: f64) -> (f64, f64) {
+        (self.value(z, y), self.derivative(z, y))
+    }
+
     /// See [`super::Loss::model_curvature`].
     #[inline]
     pub(crate) fn model_curvature(self, z: f64, y: f64) -> f64 {
@@ -72,6 +78,12 @@ impl RoundedHinge {
     #[inline]
     pub(crate) fn derivative(self, z: f64, y: f64) -> f64 {
         self.difference(z, y, Rounded::derivative)
+    }
+
+    /// See [`super::Loss::value_and_derivative`].
+    #[inline]
+    pub(crate) fn value_and_derivative(self, z: f64, y: f64) -> (f64, f64) {
+        (self.value(z, y), self.derivative(z, y))
     }
 
     /// See [`super::Loss::model_curvature`].

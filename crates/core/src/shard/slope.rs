@@ -70,10 +70,11 @@ impl Shard {
             let row = self.view.row(&self.design, i);
             let constant = if self.job.intercept { w[0] } else { 0.0 };
             let (z, y, c) = (constant + row.dot(w), self.y[i], self.weight(i));
-            let value = c * l.value(z, y);
+            let (value, derivative) = l.value_and_derivative(z, y);
+            let value = c * value;
             part.smoothed += value;
             part.loss += if exact { value } else { c * self.job.loss.value(z, y) };
-            let slope = c * l.derivative(z, y) * per_row;
+            let slope = c * derivative * per_row;
             if slope != 0.0 {
                 if self.job.intercept {
                     part.gradient[0] += slope;

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A copy up to this size is always worth its memory.
-const SMALL_COPY: usize = 24 << 20;
+const SMALL_COPY: usize = 64 << 20;
 
 /// Rows that are worth a task, and tasks at a time.
 const BLOCK_ROWS: usize = 1024;
