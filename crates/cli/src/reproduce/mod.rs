@@ -49,7 +49,7 @@ struct Setup<'a> {
 /// What `-k` cannot mean.
 #[derive(Debug, thiserror::Error)]
 enum NoSuchK {
-    #[error("-k is for diht-5.2 and diht-5.4, and {0} is neither: leave it out")]
+    #[error("-k is for diht-5.2 and diht-5.4 alone, not for {0}")]
     Figure(String),
     #[error("this figure has no k = {k} at this scale: choose from {known:?}")]
     Value { k: usize, known: Vec<usize> },

@@ -25,6 +25,13 @@ fn sigmoid(t: f64) -> f64 {
     if t >= 0.0 { larger } else { smaller }
 }
 
+/// `log(1 + e)` for `e` from 0 to 1. The logarithm of a sum is several times as fast as the function made for it, and as good
+/// where `e` has not lost its digits in the sum.
+#[inline]
+fn log_one_plus(e: f64) -> f64 {
+    if e > 1e-3 { (1.0 + e).ln() } else { e.ln_1p() }
+}
+
 /// `x log x`, continued by 0 at 0.
 #[inline]
 fn entropy(x: f64) -> f64 {
@@ -48,7 +55,7 @@ impl Loss for Logistic {
         let m = y * z;
         let (e, larger, smaller) = tails(m);
         let (value, wrong) =
-            if m >= 0.0 { (e.ln_1p(), smaller) } else { (e.ln_1p() - m, larger) };
+            if m >= 0.0 { (log_one_plus(e), smaller) } else { (log_one_plus(e) - m, larger) };
         (value, -y * wrong)
     }
 

@@ -33,9 +33,9 @@ pub(super) const LAMBDAS: [f64; 2] = [0.002, 0.0002];
 pub(super) const BLOCKS: usize = 10;
 /// Steps of IHT, HTP and SVR-GHT; rows have length 1, so the shortest is about 1/L, and on k features longer
 /// ones converge.
-const PRIMAL: [f64; 7] = [2.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+const PRIMAL: [f64; 9] = [2.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0];
 /// Steps of DIHT and SDIHT over lambda: what is too long grows with it.
-const DUAL: [f64; 7] = [1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0];
+const DUAL: [f64; 9] = [1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10_000.0];
 /// Relative change of P at which IHT stops, and the most iterations.
 const SETTLED: f64 = 1e-4;
 const ROUNDS: u64 = 500;
