@@ -90,8 +90,9 @@ class Report:
     def write(self, arguments: argparse.Namespace) -> bool:
         """Record the part; whether all bars hold that count."""
         name = f"{arguments.name or 'peers'}-{self.part}"
-        quick = " --quick" if arguments.quick else ""
-        call = f"python3 benchmarks/peers.py {self.part}{quick} --repeats {arguments.repeats}"
+        chosen = [*(f"--only {data}" for data in arguments.only), *(f"--k {k}" for k in arguments.k or [])]
+        options = [*(["--quick"] if arguments.quick else []), *chosen, f"--repeats {arguments.repeats}"]
+        call = " ".join(["python3 benchmarks/peers.py", self.part, *options])
         directory = record.write(name, self.title, uniform(self.rows), self.summary(), [call, *self.commands],
                                  PACKAGES, self.threads)
         if self.panels:
