@@ -1,9 +1,9 @@
 //! The baselines and the designs of the papers, as users call them.
 //!
-//! The relaxation against our bound on real data is a command of its own:
+//! The relaxation against our bound on real data, with its figures:
 //!
 //! ```text
-//! DDIHT_DATA=<directory> cargo test --release --test tests -- --ignored --nocapture papers::
+//! DDIHT_DATA=<directory> cargo test --release --test tests -- --nocapture papers::the_relaxation
 //! ```
 
 use std::{fs, path::Path};
@@ -226,7 +226,6 @@ fn the_bound_is_the_best_there_is() {
 }
 
 #[test]
-#[ignore = "minutes; see the command at the top of this file"]
 fn the_relaxation_confirms_the_bound() {
     let Some(dir) = data_dir() else {
         println!("skipped: DDIHT_DATA is not set");
