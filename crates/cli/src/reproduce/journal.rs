@@ -14,7 +14,7 @@ use crate::failure::Failure;
 
 const NAME: &str = "cells.jsonl";
 /// Raised when cells of an older program do not fit this one.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What makes cells those of one experiment: cells of another must not be mixed with them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -25,21 +25,20 @@ impl Rounded {
     /// See [`super::Loss::value`].
     #[inline]
     pub(crate) fn value(self, z: f64, y: f64) -> f64 {
-        let (s, _) = self.parts(z, y);
-        s * s
+        self.value_and_derivative(z, y).0
     }
 
     /// See [`super::Loss::derivative`].
     #[inline]
     pub(crate) fn derivative(self, z: f64, y: f64) -> f64 {
-        let (s, r) = self.parts(z, y);
-        -2.0 * y * s * s / r
+        self.value_and_derivative(z, y).1
     }
 
     /// See [`super::Loss::value_and_derivative`].
     #[inline]
     pub(crate) fn value_and_derivative(self, z: f64, y: f64) -> (f64, f64) {
-        (self.value(z, y), self.derivative(z, y))
+        let (s, r) = self.parts(z, y);
+        (s * s, -2.0 * y * s * s / r)
     }
 
     /// See [`super::Loss::model_curvature`].
