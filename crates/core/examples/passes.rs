@@ -11,7 +11,7 @@
 use std::{path::PathBuf, time::Instant};
 
 use ddiht_core::{
-    data::{self, CsrMatrix, ReadOptions},
+    data::{self, CsrMatrix, ReadOptions, Shortlist},
     design::Design,
     storage::Local,
 };
@@ -61,13 +61,10 @@ fn by_frequency(design: &Design) -> Vec<u32> {
 fn most_frequent(design: &Design, columns: &[u32]) -> CsrMatrix {
     let mut columns = columns[..COLUMNS.min(columns.len())].to_vec();
     columns.sort_unstable();
-    let mut names = vec![0; design.cols()];
-    for (&j, name) in columns.iter().zip(2..) {
-        names[j as usize] = name;
-    }
-    let mut out = CsrMatrix::new(columns.len() + 1);
+    let list = Shortlist::of(std::iter::once(0).chain(columns), design.cols());
+    let mut out = CsrMatrix::new(list.columns().len());
     for row in design.matrix().iter() {
-        out.push_renamed(row, |j| names[j as usize]);
+        out.push_listed(row, &list);
     }
     out
 }

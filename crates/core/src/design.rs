@@ -5,7 +5,7 @@
 
 use rayon::prelude::*;
 
-use crate::data::CsrMatrix;
+use crate::data::{CsrMatrix, Shortlist};
 
 /// Rows of features; with `intercept`, each row also has the value 1 in column 0.
 #[derive(Debug, Clone)]
@@ -120,23 +120,25 @@ impl Design {
         });
     }
 
-    /// `out_j += sum_i change_i(step_j x_ij) x_ij` with `change_i = changes(i)`; columns with step 0 cost nothing.
+    /// `out += sum_i change_i(step x_ij) x_ij` with `change_i = changes(i)`, steps and sums for every column of `list`.
     pub fn scatter_changes<F: Fn(f64) -> f64>(
         &self,
+        list: &Shortlist,
         steps: &[f64],
         changes: impl Fn(usize) -> F + Sync,
         out: &mut [f64],
     ) {
+        let constant = if self.intercept { list.place(0) } else { None };
         self.accumulate(out.as_chunks_mut().0, |i, sums: &mut [[f64; 1]]| {
             let change = changes(i);
-            if self.intercept && steps[0] != 0.0 {
-                sums[0][0] += change(steps[0]);
+            if let Some(at) = constant {
+                sums[at][0] += change(steps[at]);
             }
             let row = self.x.row(i);
             for (&j, &v) in row.indices.iter().zip(row.values) {
-                let (j, v) = (j as usize, f64::from(v));
-                if steps[j] != 0.0 {
-                    sums[j][0] += v * change(steps[j] * v);
+                if let Some(at) = list.place(j) {
+                    let v = f64::from(v);
+                    sums[at][0] += v * change(steps[at] * v);
                 }
             }
         });
@@ -172,7 +174,7 @@ impl Design {
         out: &mut [[f64; W]],
         add: impl Fn(usize, &mut [[f64; W]]) + Sync,
     ) {
-        let blocks = (self.x.nnz() / (8 * self.cols().max(1))).clamp(1, 8);
+        let blocks = (self.x.nnz() / (8 * out.len().max(1))).clamp(1, 8);
         if blocks == 1 {
             (0..self.rows()).for_each(|i| add(i, out));
             return;

@@ -58,9 +58,10 @@ pub(crate) fn compact(mut models: Vec<Weights>, x: CsrMatrix) -> (CsrMatrix, Vec
     columns.dedup();
     let place = |j: u32| columns.binary_search(&j).ok().map(|at| at as u32);
     let mut kept = CsrMatrix::new(columns.len());
-    x.iter().for_each(|row| kept.push_renamed(row, |j| place(j).map_or(0, |at| at + 1)));
+    let name = |j: u32| place(j).unwrap_or(0);
+    x.iter().for_each(|row| kept.push_renamed(row, |j| place(j).is_some(), name));
     for index in models.iter_mut().flat_map(|model| &mut model.indices) {
-        *index = place(*index).unwrap_or(0);
+        *index = name(*index);
     }
     (kept, models)
 }

@@ -25,8 +25,8 @@ const WORTHWHILE: f64 = 1e-5;
 /// Batches in which an empty support is filled, and when there is no time.
 const FILL_STEPS: usize = 16;
 const HASTY_FILL_STEPS: usize = 4;
-/// With k divided by this, the fewest features that are exchanged at once when there is no time.
-const HASTY_LEAST: usize = 16;
+/// Relative decrease of P that exchanges must promise when there is no time.
+const HASTY_WORTH: f64 = 3e-4;
 /// How well a support is fitted before it is judged.
 const TRIAL: Effort = Effort { width: None, predicted: 1e-6, proven: 1e-2, evaluations: 600 };
 
@@ -124,9 +124,11 @@ impl Exchange {
 
     /// Begins a search; the directive is its first question.
     pub(super) fn new(start: Start, tally: &Tally) -> (Self, Directive) {
+        let incumbent = Fit { model: start.model, objective: f64::INFINITY };
         let this = Self {
-            incumbent: Fit { model: start.model, objective: f64::INFINITY },
-            refitted: false,
+            // Where there are no features yet, there is nothing that the first of them will not fit again.
+            refitted: incumbent.features() == 0,
+            incumbent,
             outlook: Outlook::default(),
             size: start.size.max(1),
             banned: start.banned,
@@ -260,12 +262,14 @@ impl Exchange {
         }
         // A kept feature is never exchanged.
         let count = self.size.min(candidates).min(self.incumbent.features().saturating_sub(kept));
-        if count == 0 || self.hasty && count < k / HASTY_LEAST {
+        let (pairs, net) = self.outlook.worthwhile(base, kept, lambda);
+        if count == 0 || self.hasty && net < HASTY_WORTH * self.incumbent.objective {
             return Step::Done;
         }
         let swap = self.swap_next;
         self.swap_next = !swap;
         if swap {
+            let count = if self.hasty { count.min(pairs) } else { count };
             let kept = self.outlook.without_worst(base, count, kept, lambda);
             let trial = self.outlook.with_best(&kept, count);
             self.refit(trial, Purpose::Swap, tally)

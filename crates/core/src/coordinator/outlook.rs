@@ -17,6 +17,13 @@ struct Column {
     curvature: f64,
 }
 
+impl Column {
+    /// `g^2 / (2 H)`.
+    fn gain(&self) -> f64 {
+        self.gradient * self.gradient / (2.0 * self.curvature)
+    }
+}
+
 /// Gains and sacrifices at a fit.
 #[derive(Debug, Clone, Default, SchemaRead, SchemaWrite)]
 pub(super) struct Outlook {
@@ -91,10 +98,26 @@ impl Outlook {
                 curvature: curvature[i] + lambda,
             })
             .collect();
-        let gain = |c: &Column| c.gradient * c.gradient / (2.0 * c.curvature);
-        outside.sort_by(|a, b| gain(b).total_cmp(&gain(a)).then(a.index.cmp(&b.index)));
+        outside.sort_by(|a, b| b.gain().total_cmp(&a.gain()).then(a.index.cmp(&b.index)));
         let curvature = columns.iter().copied().zip(curvature).collect();
         Some(Self { outside, curvature })
+    }
+
+    /// How many features to exchange, best gain for least sacrifice, as long as each gains more than it costs, none of
+    /// those up to column `kept`; and what P would fall by, as if features did not touch each other.
+    pub(super) fn worthwhile(&self, model: &Weights, kept: usize, lambda: f64) -> (usize, f64) {
+        let inside = model.iter().filter(|&(j, _)| j > kept);
+        let mut costs: Vec<f64> =
+            inside.map(|(j, w)| self.sacrifice(j as u32, w, lambda)).collect();
+        costs.sort_by(f64::total_cmp);
+        let pairs = self.outside.iter().zip(costs).map(|(column, cost)| column.gain() - cost);
+        let worth = pairs.take_while(|&net| net > 0.0);
+        worth.fold((0, 0.0), |(count, sum), net| (count + 1, sum + net))
+    }
+
+    /// `H w^2 / 2`, with the ridge.
+    fn sacrifice(&self, j: u32, w: f64, lambda: f64) -> f64 {
+        (self.curvature.get(&j).copied().unwrap_or(0.0) + lambda) * w * w / 2.0
     }
 
     /// Features that could enter.
@@ -115,13 +138,10 @@ impl Outlook {
         kept: usize,
         lambda: f64,
     ) -> Weights {
-        let sacrifice = |j: u32, w: f64| {
-            (self.curvature.get(&j).copied().unwrap_or(0.0) + lambda) * w * w / 2.0
-        };
         let mut ranked: Vec<(f64, u32)> = model
             .iter()
             .filter(|&(j, _)| j > kept)
-            .map(|(j, w)| (sacrifice(j as u32, w), j as u32))
+            .map(|(j, w)| (self.sacrifice(j as u32, w, lambda), j as u32))
             .collect();
         ranked.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
         let mut dropped: Vec<u32> = ranked.iter().take(count).map(|&(_, j)| j).collect();

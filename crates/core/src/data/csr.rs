@@ -6,7 +6,7 @@
 
 use rayon::prelude::*;
 
-use super::array::Array;
+use super::{array::Array, shortlist::Shortlist};
 
 /// Rows that one task of [`CsrMatrix::par_rows_mut`] takes: enough to pay for the task.
 const BLOCK_ROWS: usize = 4096;
@@ -87,6 +87,11 @@ impl CsrMatrix {
         (0..self.rows()).map(|i| self.row(i))
     }
 
+    /// The values of all rows.
+    pub fn values(&self) -> &[f32] {
+        &self.values
+    }
+
     /// Appends a row; the number of columns grows to hold its largest index.
     ///
     /// The indices must ascend strictly; the readers check this where the input is still known by line.
@@ -115,25 +120,33 @@ impl CsrMatrix {
         self.values.own().reserve(entries);
     }
 
-    /// Appends those entries of `row` whose column has a new number, `name(column) - 1`, in a numbering that keeps order;
-    /// 0 is no number.
+    /// Appends those entries of `row` whose column is to be `kept`, by new numbers that keep their order.
     ///
     /// Which entries these are cannot be foreseen by a processor, so all are written and the others overwritten.
-    pub fn push_renamed(&mut self, row: Row<'_>, name: impl Fn(u32) -> u32) {
+    pub fn push_renamed(
+        &mut self,
+        row: Row<'_>,
+        kept: impl Fn(u32) -> bool,
+        name: impl Fn(u32) -> u32,
+    ) {
         const CHUNK: usize = 64;
-        let (mut columns, mut kept) = ([0; CHUNK], [0.0; CHUNK]);
+        let (mut columns, mut entries) = ([0; CHUNK], [0.0; CHUNK]);
         for (indices, values) in row.indices.chunks(CHUNK).zip(row.values.chunks(CHUNK)) {
             let mut count = 0;
             for (&j, &v) in indices.iter().zip(values) {
-                let name = name(j);
-                columns[count % CHUNK] = name.wrapping_sub(1);
-                kept[count % CHUNK] = v;
-                count += usize::from(name > 0);
+                columns[count % CHUNK] = j;
+                entries[count % CHUNK] = v;
+                count += usize::from(kept(j));
             }
-            self.indices.own().extend_from_slice(&columns[..count]);
-            self.values.own().extend_from_slice(&kept[..count]);
+            self.indices.own().extend(columns[..count].iter().map(|&j| name(j)));
+            self.values.own().extend_from_slice(&entries[..count]);
         }
         self.offsets.own().push(self.indices.len());
+    }
+
+    /// The same for the columns in `list`, which ascends; their places there are their new numbers.
+    pub fn push_listed(&mut self, row: Row<'_>, list: &Shortlist) {
+        self.push_renamed(row, |j| list.has(j), |j| list.listed_place(j));
     }
 
     /// Appends all rows of `other`.

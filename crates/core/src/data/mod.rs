@@ -13,6 +13,7 @@ pub mod prepare;
 pub mod reader;
 mod row_weights;
 mod scale;
+mod shortlist;
 pub mod source;
 pub mod table;
 
@@ -28,4 +29,5 @@ pub use prepare::{Normalize, UnknownNormalize, normalize_l2};
 pub use reader::{RawData, ReadOptions, read};
 pub use row_weights::read_weights;
 pub use scale::{Scale, UnknownScale};
+pub use shortlist::Shortlist;
 pub use table::{Header, LabelColumn, TableFlaw};

@@ -13,8 +13,12 @@ use crate::{
 
 use super::{
     Shard,
-    pass::{Cell, Pass},
+    pass::{Cell, LEG, Lane, Pass},
 };
+
+/// Most lanes of a pass, and how many times longer steps would have to be for one more.
+const LANES: usize = 8;
+const SHORTER: f64 = 4.0;
 
 impl Shard {
     /// Applies `delta`, ascends, and returns the largest entries of `u - held`.
@@ -79,12 +83,28 @@ impl Shard {
             step: f64::from(delta.caution) * self.job.shards as f64 * self.scale(),
             settling: false,
         };
+        let mut lanes = vec![Lane::default(); self.lanes(&pass)];
+        let pass = Pass { step: pass.step * lanes.len() as f64, ..pass };
         let Self { tour, beta, job, number, .. } = self;
         tour.restart(beta.len());
         for local in 0..job.passes as u64 {
             let turn = (job.seed, *number, round * job.passes as u64 + local);
-            with_loss!(job.loss, l => pass.run(l, turn, tour, &mut cells[..], beta));
+            with_loss!(job.loss, l => match lanes.len() {
+                1 => drop(pass.run(l, turn, tour, &mut cells[..], beta)),
+                _ => pass.run_lanes(l, turn, tour, (&mut cells, &mut lanes), beta),
+            });
         }
+    }
+
+    /// In how many lanes a pass is made: as many as do not shorten its steps by much, which is so where the curvature of the
+    /// conjugate is far above that of the rows; and no more than columns are few enough to be copied all the time.
+    fn lanes(&self, pass: &Pass<'_>) -> usize {
+        let flat = self.job.loss.conjugate_curvature_min();
+        let rows = pass.x.rows().max(1);
+        let lengths: f64 = pass.x.values().iter().map(|&v| f64::from(v) * f64::from(v)).sum();
+        let most = flat / (SHORTER * pass.step * (lengths / rows as f64)).max(f64::MIN_POSITIVE);
+        let worth = self.view.len() * 4 <= pass.x.nnz() * LEG / rows;
+        if worth { (most as usize).clamp(1, LANES) } else { 1 }
     }
 
     /// Adds the changes of alpha to `u`.

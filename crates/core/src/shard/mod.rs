@@ -12,6 +12,7 @@ mod score;
 mod settle;
 mod slope;
 mod state;
+mod survey;
 mod view;
 
 use std::sync::OnceLock;
@@ -69,7 +70,7 @@ pub struct Shard {
     uplink: TopK,
     ahead: TopK,
     sdiht: Option<Sdiht>,
-    survey: Option<slope::Survey>,
+    survey: Option<survey::Survey>,
     relaxation: Option<relax::Relaxation>,
 }
 
@@ -121,9 +122,7 @@ impl Shard {
             Directive::Attest(attest) => Reply::Attested(self.attest(round, attest)),
             Directive::Certify { support } => Reply::Evidence(self.evidence(support)),
             Directive::Gradient(probe) => Reply::Gradient(self.slope(probe)),
-            Directive::Nominate { probe, count, hasty } => {
-                self.nominate(probe, *count, if *hasty { 0 } else { slope::SECANTS })
-            }
+            Directive::Nominate { probe, count, hasty } => self.nominate(probe, *count, *hasty),
             Directive::Survey { columns, at } => self.answer_survey(columns, at.as_ref()),
             Directive::Flush => Reply::Ascend(self.largest_unsent()),
             Directive::Sdiht { model, unscored } => {

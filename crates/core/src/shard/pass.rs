@@ -5,6 +5,7 @@
 //! anywhere take turns. A pass is twice as fast that way (imdb, all columns), and passes are no more.
 
 use rand::seq::SliceRandom;
+use rayon::prelude::*;
 
 use crate::{
     data::{CsrMatrix, Row},
@@ -15,6 +16,8 @@ use crate::{
 /// Neighbours visited one after the other, and how many such groups take turns.
 const GROUP: usize = 16;
 const LANES: usize = 16;
+/// Rows that a lane goes through before it hears of the others.
+pub(super) const LEG: usize = 512;
 /// One row in this many is looked at to tell how far a pass has come.
 const SAMPLE: usize = 4;
 
@@ -109,6 +112,13 @@ impl Follower for Plain<'_> {
     }
 }
 
+/// One of several that make a pass together: its own weights, and the dual variables it has found.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Lane {
+    cells: Vec<Cell>,
+    found: Vec<(u32, f64)>,
+}
+
 /// Which rows passes visit, and in which order.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tour {
@@ -180,19 +190,10 @@ impl Pass<'_> {
         let (mut steepest, mut left_alone) = (0.0f64, false);
         for at in &mut tour.order {
             let i = *at as usize;
-            let (row, y) = (self.x.row(i), self.y[i]);
-            let c = self.weights.map_or(1.0, |c| c[i]);
-            // S1: the score, and the curvature of D along this coordinate (M4).
-            let (score, length) = model.look(i, row);
-            let constant = if self.intercept { model.constant() } else { None };
-            let (w, theta) = constant.map_or((0.0, 0.0), |(&mut w, theta)| (w, theta));
-            let (z, curvature) = (w + score, self.step * (theta + length) * c);
-            if !(z.is_finite() && curvature.is_finite()) {
-                // Values near the end of f32 can do that. This alpha stays where it is, in the domain.
-                continue;
-            }
+            let Some((z, curvature)) = self.meet(i, model) else { continue };
             if self.settling {
-                found.visited += row.indices.len();
+                let (y, c) = (self.y[i], self.weight(i));
+                found.visited += self.x.row(i).indices.len();
                 let in_sample = i.is_multiple_of(SAMPLE);
                 let value = if in_sample { c * loss.value(z, y) } else { 0.0 };
                 if in_sample {
@@ -207,21 +208,11 @@ impl Pass<'_> {
                     continue;
                 }
             }
-            let next = loss.coordinate_step(beta[i], z, curvature, y);
+            let next = loss.coordinate_step(beta[i], z, curvature, self.y[i]);
             let change = next - beta[i];
-            if change == 0.0 || c == 0.0 {
-                continue;
-            }
             beta[i] = next;
             steepest = steepest.max((curvature + flat) * change.abs());
-            // S2: the model follows.
-            let by = -self.step * c * change;
-            if self.intercept
-                && let Some((w, theta)) = model.constant()
-            {
-                *w += by * theta;
-            }
-            model.shift(row, by);
+            self.follow(i, change, model);
         }
         tour.slack = steepest;
         if left_alone {
@@ -230,5 +221,74 @@ impl Pass<'_> {
             tour.live.sort_unstable();
         }
         found
+    }
+
+    /// The same by several lanes: each goes through rows of its own with weights of its own, as if the others did what it
+    /// does, which `step` times the lanes says of it; then all are of one mind again. The result is that of the number of
+    /// lanes, not of threads.
+    pub(super) fn run_lanes<L: Loss>(
+        &self,
+        loss: L,
+        turn: (u64, usize, u64),
+        tour: &mut Tour,
+        (model, lanes): (&mut [Cell], &mut [Lane]),
+        beta: &mut [f64],
+    ) {
+        tour.shuffle(turn);
+        let share = 1.0 / lanes.len() as f64;
+        for leg in tour.order.chunks(LEG * lanes.len()) {
+            let part = leg.len().div_ceil(lanes.len());
+            lanes.par_iter_mut().zip(leg.par_chunks(part)).for_each(|(lane, rows)| {
+                lane.cells.clear();
+                lane.cells.extend_from_slice(model);
+                lane.found.clear();
+                for &i in rows {
+                    let (i, before) = (i as usize, beta[i as usize]);
+                    let Some((z, curvature)) = self.meet(i, &mut lane.cells[..]) else { continue };
+                    let next = loss.coordinate_step(before, z, curvature, self.y[i]);
+                    lane.found.push((i as u32, next));
+                    self.follow(i, next - before, &mut lane.cells[..]);
+                }
+            });
+            let used = leg.len().div_ceil(part);
+            for (j, cell) in model.iter_mut().enumerate() {
+                let moved: f64 = lanes[..used].iter().map(|lane| lane.cells[j].w - cell.w).sum();
+                cell.w += share * moved;
+            }
+            for &(i, next) in lanes[..used].iter().flat_map(|lane| &lane.found) {
+                beta[i as usize] = next;
+            }
+        }
+    }
+
+    /// S1: the score of row `i`, and the curvature of D along its coordinate (M4). Values near the end of f32 can make
+    /// them infinite: then alpha stays where it is, in the domain.
+    #[inline]
+    fn meet<W: Follower + ?Sized>(&self, i: usize, model: &mut W) -> Option<(f64, f64)> {
+        let (score, length) = model.look(i, self.x.row(i));
+        let constant = if self.intercept { model.constant() } else { None };
+        let (w, theta) = constant.map_or((0.0, 0.0), |(&mut w, theta)| (w, theta));
+        let (z, curvature) = (w + score, self.step * (theta + length) * self.weight(i));
+        (z.is_finite() && curvature.is_finite()).then_some((z, curvature))
+    }
+
+    /// S2: the model follows.
+    #[inline]
+    fn follow<W: Follower + ?Sized>(&self, i: usize, change: f64, model: &mut W) {
+        let by = -self.step * self.weight(i) * change;
+        if by == 0.0 {
+            return;
+        }
+        if self.intercept
+            && let Some((w, theta)) = model.constant()
+        {
+            *w += by * theta;
+        }
+        model.shift(self.x.row(i), by);
+    }
+
+    #[inline]
+    fn weight(&self, i: usize) -> f64 {
+        self.weights.map_or(1.0, |c| c[i])
     }
 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::{
-    data::{CsrMatrix, Row},
+    data::{CsrMatrix, Row, Shortlist},
     design::{Design, row_blocks},
 };
 
@@ -23,9 +23,7 @@ const BLOCKS: usize = 8;
 #[derive(Debug, Default)]
 pub(super) struct View {
     /// The columns, ascending; column 0 first, always.
-    columns: Vec<u32>,
-    /// Position in `columns` plus one, or 0 for columns outside.
-    local: Vec<u32>,
+    list: Shortlist,
     /// The restricted rows, unless the whole matrix serves.
     compact: Option<Design>,
     /// Memory of blocks of rows on their way into a copy.
@@ -34,26 +32,19 @@ pub(super) struct View {
 
 impl View {
     pub(super) fn new(cols: usize) -> Self {
-        Self { columns: vec![0], local: vec![0; cols], ..Self::default() }
+        Self { list: Shortlist::of([0], cols), ..Self::default() }
     }
 
     /// Whether every one of `support` is in the view.
     pub(super) fn covers(&self, support: &[u32]) -> bool {
-        support.iter().all(|&j| j == 0 || self.local[j as usize] > 0)
+        support.iter().all(|&j| self.list.has(j))
     }
 
     /// Restricts to `support` (ascending, with or without column 0).
     pub(super) fn restrict(&mut self, design: &Design, counts: &[u32], support: &[u32]) {
-        for &j in &self.columns {
-            self.local[j as usize] = 0;
-        }
-        self.columns.clear();
-        self.columns.push(0);
-        self.columns.extend(support.iter().copied().filter(|&j| j > 0));
-        for (position, &j) in self.columns.iter().enumerate() {
-            self.local[j as usize] = position as u32 + 1;
-        }
-        let entries: usize = self.columns.iter().map(|&j| counts[j as usize] as usize).sum();
+        let features = support.iter().copied().filter(|&j| j > 0);
+        self.list.replace(std::iter::once(0).chain(features));
+        let entries: usize = self.list.columns().iter().map(|&j| counts[j as usize] as usize).sum();
         let bytes = entries * (size_of::<u32>() + size_of::<f32>());
         let worth_copying = bytes <= SMALL_COPY.max(design.matrix().bytes() * 2 / 5);
         let mut compact = self.compact.take().map(Design::into_matrix).unwrap_or_default();
@@ -70,14 +61,14 @@ impl View {
     /// The rows of `x`, restricted, in `out`: a few blocks of rows at a time in parallel, put together in order while they
     /// are in the cache. Their memory is kept, for the system takes longer to give new memory than it takes to fill it.
     fn copy(&mut self, x: &CsrMatrix, entries: usize, out: &mut CsrMatrix) {
-        out.set_cols(self.columns.len());
+        out.set_cols(self.list.columns().len());
         if entries == 0 {
             return out.push_empty(x.rows());
         }
         out.reserve(x.rows(), entries);
-        let local = &self.local;
+        let list = &self.list;
         let fill = |part: &mut CsrMatrix, rows: Range<usize>| {
-            rows.for_each(|i| part.push_renamed(x.row(i), |j| local[j as usize]));
+            rows.for_each(|i| part.push_listed(x.row(i), list));
         };
         if rayon::current_num_threads() == 1 || x.rows() < 2 * BLOCK_ROWS {
             return fill(out, 0..x.rows());
@@ -94,16 +85,12 @@ impl View {
 
     /// Length of vectors indexed by [`View::row`].
     pub(super) fn len(&self) -> usize {
-        if self.compact.is_some() { self.columns.len() } else { self.local.len() }
+        if self.compact.is_some() { self.list.columns().len() } else { self.list.out_of() }
     }
 
     /// Where column `j` stands in such vectors; `j` must be in the view.
     pub(super) fn position(&self, j: u32) -> usize {
-        if self.compact.is_some() {
-            (self.local[j as usize] as usize).saturating_sub(1)
-        } else {
-            j as usize
-        }
+        if self.compact.is_some() { self.list.place(j).unwrap_or(0) } else { j as usize }
     }
 
     /// Row `i`, in local numbering. On the whole matrix it has entries outside the support too, whose
@@ -125,9 +112,9 @@ impl View {
     /// The column at each position.
     pub(super) fn columns(&self) -> Vec<u32> {
         if self.compact.is_some() {
-            self.columns.clone()
+            self.list.columns().to_vec()
         } else {
-            (0..self.local.len() as u32).collect()
+            (0..self.list.out_of() as u32).collect()
         }
     }
 }
