@@ -199,3 +199,12 @@ impl Design {
 pub(crate) fn row_blocks(rows: usize, blocks: usize) -> Vec<std::ops::Range<usize>> {
     (0..blocks).map(|b| rows * b / blocks..rows * (b + 1) / blocks).collect()
 }
+
+/// What `of` says of blocks of rows, in order; the blocks are cut by the number of rows alone.
+pub(crate) fn by_blocks<T: Send>(
+    rows: usize,
+    of: impl Fn(std::ops::Range<usize>) -> T + Sync + Send,
+) -> Vec<T> {
+    const FEW: usize = 4096;
+    row_blocks(rows, (rows / FEW).clamp(1, 32)).into_par_iter().map(of).collect()
+}

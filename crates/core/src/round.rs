@@ -39,11 +39,15 @@ impl Weights {
 
     /// Drops the entries that are 0.
     pub fn drop_zeros(&mut self) {
-        if self.values.iter().all(|&v| v != 0.0) {
-            return;
+        let mut kept = 0;
+        for at in 0..self.values.len() {
+            if self.values[at] != 0.0 {
+                (self.indices[kept], self.values[kept]) = (self.indices[at], self.values[at]);
+                kept += 1;
+            }
         }
-        let kept = self.iter().filter(|&(_, v)| v != 0.0).map(|(j, v)| (j as u32, v));
-        (self.indices, self.values) = kept.unzip();
+        self.indices.truncate(kept);
+        self.values.truncate(kept);
     }
 
     /// Drops all but the `count` features of largest weight, those up to column `kept` before all others; the intercept

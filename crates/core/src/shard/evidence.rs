@@ -1,7 +1,12 @@
 //! What a shard contributes to a bound (M7, M8): `u` rebuilt from alpha, and the sums of the conjugates.
 
+use std::ops::Range;
+
+use rayon::prelude::*;
+
 use crate::{
     coordinator::certificate::dual_bound,
+    design::by_blocks,
     loss::{Loss, with_loss},
     round::{Attest, Attested, ConjugateSum, Evidence},
     threshold::{sum_of_largest, top_k_keeping},
@@ -34,9 +39,8 @@ impl Shard {
     /// Sets `alpha_i = c_i l'(z_i)`, and `u` with it.
     pub(crate) fn follow_scores(&mut self, scores: &[f64]) {
         with_loss!(self.job.loss, l => {
-            for ((beta, &z), &y) in self.beta.iter_mut().zip(scores).zip(&self.y) {
-                *beta = l.project(l.derivative(z, y), y);
-            }
+            let rows = self.beta.par_iter_mut().zip(scores).zip(&self.y).with_min_len(1024);
+            rows.for_each(|((beta, &z), &y)| *beta = l.project(l.derivative(z, y), y));
         });
         self.rebuild();
     }
@@ -90,8 +94,16 @@ impl Shard {
 /// The sums of the conjugates over the rows of a shard.
 pub(crate) fn conjugate_sum<L: Loss>(loss: L, shard: &Shard) -> ConjugateSum {
     let mut sum = ConjugateSum::default();
-    for (i, (&b, &y)) in shard.beta.iter().zip(&shard.y).enumerate() {
-        let c = shard.weight(i);
+    for part in by_blocks(shard.beta.len(), |rows| block_sum(loss, shard, rows)) {
+        sum.add(&part);
+    }
+    sum
+}
+
+fn block_sum<L: Loss>(loss: L, shard: &Shard, rows: Range<usize>) -> ConjugateSum {
+    let mut sum = ConjugateSum::default();
+    for i in rows {
+        let (b, y, c) = (shard.beta[i], shard.y[i], shard.weight(i));
         let whole = loss.conjugate(b, y);
         match loss.conjugate_linear(b, y) {
             Some(linear) => {

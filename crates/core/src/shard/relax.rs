@@ -237,11 +237,7 @@ impl Local<'_> {
 
     /// `(1/N) sum_i c_i l(z_i)`.
     fn losses(&self, scores: &[f64]) -> f64 {
-        let shard = self.shard;
-        let sum: f64 = with_loss!(shard.job.loss, l => {
-            scores.iter().enumerate().map(|(i, &z)| shard.weight(i) * l.value(z, shard.y[i])).sum()
-        });
-        sum / shard.job.total_rows as f64
+        self.shard.loss_sum(scores) / self.shard.job.total_rows as f64
     }
 
     /// `c_i l'(z_i) / N` of every row.

@@ -2,7 +2,12 @@
 
 use std::borrow::Cow;
 
-use crate::{measures::Measures, round::Weights};
+use crate::{
+    design::by_blocks,
+    loss::{Loss, with_loss},
+    measures::Measures,
+    round::Weights,
+};
 
 use super::Shard;
 
@@ -33,7 +38,9 @@ impl Shard {
     }
 
     pub(super) fn loss_sum(&self, scores: &[f64]) -> f64 {
-        let rows = scores.iter().zip(&self.y).enumerate();
-        rows.map(|(i, (&z, &y))| self.weight(i) * self.job.loss.value(z, y)).sum()
+        with_loss!(self.job.loss, l => {
+            let value = |i: usize| self.weight(i) * l.value(scores[i], self.y[i]);
+            by_blocks(scores.len(), |rows| rows.map(value).sum::<f64>()).iter().sum()
+        })
     }
 }

@@ -4,6 +4,8 @@
 //! another, and that takes two more passes: they are made for columns that can be chosen only. From outside the support a
 //! closer look never lowers a curvature, so a column that is not among the best before is hardly so afterwards.
 
+use rayon::prelude::*;
+
 use crate::{
     data::Shortlist,
     loss::{Loss, with_smoothed},
@@ -74,7 +76,7 @@ impl Shard {
                 let (z, y, c) = (scores[i], self.y[i], self.weight(i) * per_row);
                 (c * l.derivative(z, y), c * l.model_curvature(z, y))
             };
-            (0..self.design.rows()).map(of_row).collect()
+            (0..self.design.rows()).into_par_iter().with_min_len(1024).map(of_row).collect()
         });
         // Memory of the last survey is there already, and new memory takes long to get.
         let mut slopes = self.survey.take().map_or_else(Vec::new, |last| last.slopes);
