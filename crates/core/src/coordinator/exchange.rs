@@ -34,9 +34,12 @@ const TRIAL: Effort = Effort { width: None, predicted: 1e-6, proven: 1e-2, evalu
 const ROUGH: Effort =
     Effort { width: None, predicted: 1e-3, proven: f64::INFINITY, evaluations: 40 };
 
-/// The same when there is no time.
+/// The same when there is no time: before more features come, with all of them, and when some are exchanged, which gains
+/// less than it takes to fit all.
+const HASTY_FILL: Effort = Effort { predicted: 1e-3, ..HASTY };
 const HASTY: Effort =
     Effort { width: None, predicted: 1e-4, proven: f64::INFINITY, evaluations: 40 };
+const HASTY_TRIAL: Effort = Effort { predicted: 1e-5, ..HASTY };
 
 /// What a refit is for.
 #[derive(Debug, Clone, Copy, PartialEq, SchemaRead, SchemaWrite)]
@@ -287,6 +290,8 @@ impl Exchange {
         };
         let effort = match purpose {
             _ if rough(purpose, &start, tally) => ROUGH,
+            Purpose::Fill if self.hasty && start.nnz() < tally.job().k => HASTY_FILL,
+            Purpose::Swap | Purpose::Grow if self.hasty => HASTY_TRIAL,
             _ if self.hasty => HASTY,
             _ => TRIAL,
         };

@@ -41,6 +41,13 @@ impl Rounded {
         (s * s, -2.0 * y * s * s / r)
     }
 
+    /// See [`super::Loss::slope_change`].
+    #[inline]
+    pub(crate) fn slope_change(self, z: f64, y: f64) -> impl Fn(f64) -> f64 {
+        let before = self.derivative(z, y);
+        move |step| self.derivative(z + step, y) - before
+    }
+
     /// See [`super::Loss::model_curvature`].
     #[inline]
     pub(crate) fn model_curvature(self, z: f64, y: f64) -> f64 {
@@ -83,6 +90,13 @@ impl RoundedHinge {
     #[inline]
     pub(crate) fn value_and_derivative(self, z: f64, y: f64) -> (f64, f64) {
         (self.value(z, y), self.derivative(z, y))
+    }
+
+    /// See [`super::Loss::slope_change`].
+    #[inline]
+    pub(crate) fn slope_change(self, z: f64, y: f64) -> impl Fn(f64) -> f64 {
+        let before = self.derivative(z, y);
+        move |step| self.derivative(z + step, y) - before
     }
 
     /// See [`super::Loss::model_curvature`].

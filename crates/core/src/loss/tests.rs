@@ -60,6 +60,18 @@ proptest! {
 
     /// Else a feature that occurs in wrong rows alone has next to no curvature, and its step no end.
     #[test]
+    fn slopes_change_as_derivatives_do(z in -9.0..9.0f64, raw in -3.0..3.0f64, step in -3.0..3.0f64) {
+        for kind in KINDS {
+            let y = target(kind, raw);
+            with_loss!(kind, l => {
+                let expected = l.derivative(z + step, y) - l.derivative(z, y);
+                let found = l.slope_change(z, y)(step);
+                prop_assert!((found - expected).abs() <= 0.01 * expected.abs() + 1e-15, "{kind:?}: {found} {expected}");
+            });
+        }
+    }
+
+    #[test]
     fn the_model_of_a_wrong_row_lies_above_the_loss(z in 0.0..9.0f64, to in -9.0..9.0f64) {
         for kind in KINDS.into_iter().filter(|kind| kind.is_classification()) {
             for y in [-1.0, 1.0] {

@@ -134,8 +134,8 @@ impl Shard {
         with_smoothed!(self.job.loss, survey.probe.smoothing, l => {
             let changes = |i: usize| {
                 let (z, y, c) = (survey.scores[i], self.y[i], self.weight(i) * per_row);
-                let before = l.derivative(z, y);
-                move |step: f64| c * (l.derivative(z + step, y) - before)
+                let change = l.slope_change(z, y);
+                move |step: f64| c * change(step)
             };
             self.design.scatter_changes(list, &steps, changes, &mut change);
         });
