@@ -5,6 +5,7 @@ mod batch;
 pub mod binary;
 mod choice;
 mod class_weight;
+pub(crate) mod columns;
 mod csr;
 mod error;
 pub mod labels;
@@ -21,6 +22,7 @@ pub use binary::{
 };
 pub use choice::FeatureChoice;
 pub use class_weight::{ClassWeight, ClassWeightError};
+pub use columns::ColumnCounts;
 pub use csr::{CsrMatrix, Row};
 pub use error::{DataError, ShardError};
 pub use labels::{LabelCounts, LabelMap, LabelRule, RuleError, apply_labels};
