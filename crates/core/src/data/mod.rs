@@ -14,11 +14,12 @@ pub mod prepare;
 pub mod reader;
 mod row_weights;
 mod scale;
+mod sealed;
 pub mod source;
 pub mod table;
 
 pub use binary::{
-    Shard, ShardInfo, ShardSummary, inspect_shard, read_shard, shard_path, write_shard,
+    Shard, ShardInfo, ShardSummary, inspect_shard, open_shard, read_shard, shard_path, write_shard,
 };
 pub use choice::FeatureChoice;
 pub use class_weight::{ClassWeight, ClassWeightError};
@@ -27,7 +28,8 @@ pub use csr::{CsrMatrix, Row};
 pub use error::{DataError, ShardError};
 pub use labels::{LabelCounts, LabelMap, LabelRule, RuleError, apply_labels};
 pub use prepare::{Normalize, UnknownNormalize, normalize_l2};
-pub use reader::{RawData, ReadOptions, read};
+pub use reader::{RawData, ReadOptions, open, read};
 pub use row_weights::read_weights;
 pub use scale::{Scale, UnknownScale};
+pub use sealed::{Extent, Sealed};
 pub use table::{Header, LabelColumn, TableFlaw};
