@@ -9,6 +9,7 @@ mod choice;
 mod classes;
 mod cli;
 mod cluster;
+mod damage;
 mod encryption;
 mod exports;
 mod faults;

@@ -5,7 +5,7 @@ use std::{fs, path::Path, sync::Arc, time::Duration};
 use ddiht_core::{
     coordinator::Tally,
     data::{
-        LabelColumn, RawData, ReadOptions, binary,
+        Extent, LabelColumn, RawData, ReadOptions, Sealed, binary, open,
         reader::{read, read_batched},
     },
     local::{Clock, Costs, Host, Observer},
@@ -95,6 +95,7 @@ pub fn shard(data: &[u8]) -> bool {
         (Err(error), mapped) => {
             assert!(!matches!(mapped, Some(Ok(_))), "mapped, but not read: {error}");
             let _ = error.to_string();
+            stays_sealed(&file);
             return false;
         }
         (Ok(_), None) => return false,
@@ -107,11 +108,24 @@ pub fn shard(data: &[u8]) -> bool {
     };
     let found = with_file("ddiht", &file, |path| {
         let _ = binary::inspect_shard(&Local, path);
-        read(&Local, &[path.into()], &options)
+        open(&Local, &[path.into()], &options)
     });
     match found {
+        // Still sealed: training is the first to look at the entries.
         Some(Ok(raw)) => try_out(raw, how),
         _ => false,
+    }
+}
+
+/// A file that is none may be opened, if its entries are to blame; nobody gets these.
+fn stays_sealed(file: &[u8]) {
+    let opened = || with_file("ddiht", file, |path| binary::open_shard(&Local, path));
+    if let Some(Ok(shard)) = opened() {
+        let few = shard.x.cols() <= MOST_COLS;
+        assert!(shard.unseal().is_err(), "unsealed, but not read");
+        if let Some(Ok(shard)) = opened().filter(|_| few) {
+            assert!(shard.x.unseal_counted().is_err(), "counted, but not read");
+        }
     }
 }
 
@@ -124,7 +138,8 @@ pub(crate) fn with_file<T>(extension: &str, bytes: &[u8], f: impl FnOnce(&Path) 
 }
 
 /// A few rounds of training; whether there was anything to train on.
-fn try_out(raw: RawData, choice: u8) -> bool {
+fn try_out(raw: impl Into<RawData<Sealed>>, choice: u8) -> bool {
+    let raw = raw.into();
     if raw.x.rows() > MOST_ROWS || raw.x.cols() > MOST_COLS {
         return true;
     }

@@ -116,7 +116,10 @@ impl From<JudgementError> for Failure {
 
 impl From<TrainError> for Failure {
     fn from(error: TrainError) -> Self {
-        Self::run(error)
+        match error {
+            TrainError::Data(error) => error.into(),
+            _ => Self::run(error),
+        }
     }
 }
 

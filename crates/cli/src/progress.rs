@@ -107,6 +107,11 @@ impl Console {
         }
     }
 
+    /// The same with a clock that was started earlier.
+    pub(crate) fn since(self, start: Instant) -> Self {
+        Self { start, ..self }
+    }
+
     /// When the clock was started.
     pub(crate) fn started(&self) -> Instant {
         self.start

@@ -10,10 +10,10 @@ use ddiht_core::{
     classes::AnyModel,
     config::{Algorithm, ValidConfig},
     coordinator::Search,
-    data::{self, LabelColumn, RawData, ReadOptions},
+    data::{self, LabelColumn, RawData, ReadOptions, Sealed},
     evaluate::Answers,
     local::Traffic,
-    one_vs_rest::{OneVsRest, has_several_classes},
+    one_vs_rest::{ClassSet, OneVsRest, has_several_classes},
     round::Weights,
     storage::Storage,
     train::{Series, Trained, TrainingSet},
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &TrainArgs, storage: &Arc<dyn Storage>) -> Result<(), Fa
     let config = run.columns.choose(&args.job, raw.zero_based, config)?;
     if args.transport == TransportName::Grpc {
         plan::check_unscaled(&args.job)?;
-        return cluster::loopback::run(&run, config, raw);
+        return cluster::loopback::run(&run, config, raw.unseal()?);
     }
     if has_several_classes(&config, &raw) {
         return train_classes(args, &run, &config, raw);
@@ -80,11 +80,14 @@ pub(crate) fn run(args: &TrainArgs, storage: &Arc<dyn Storage>) -> Result<(), Fa
     for remark in set.launch().remarks(config.get().k) {
         tracing::info!("{remark}");
     }
-    let mut series = Series::new(set);
-    if let Some(path) = &args.init {
-        series.begin_with(&known_weights(&**storage, path, series.launch().job.cols)?);
+    let known = |path: &PathBuf| known_weights(&**storage, path, set.launch().job.cols);
+    let init = args.init.as_ref().map(known).transpose()?;
+    let loaded = Instant::now();
+    let mut series = Series::new(set)?;
+    if let Some(weights) = &init {
+        series.begin_with(weights);
     }
-    let mut console = run.console()?;
+    let mut console = run.console_since(loaded)?;
     let trained = series.run(&config, Search::Whole, &mut console);
     run.conclude(&trained?, console)
 }
@@ -94,16 +97,18 @@ fn train_classes(
     args: &TrainArgs,
     run: &Run<'_>,
     config: &ValidConfig,
-    raw: RawData,
+    raw: RawData<Sealed>,
 ) -> Result<(), Failure> {
     if args.init.is_some() {
         return Err(Failure::input(InitError::Classes));
     }
-    let mut all = OneVsRest::prepare(config, raw)?;
-    for remark in all.remarks(config.get().k) {
+    let set = ClassSet::prepare(config, raw)?;
+    for remark in set.remarks(config.get().k) {
         tracing::info!("{remark}");
     }
-    let mut console = run.console()?;
+    let loaded = Instant::now();
+    let mut all = OneVsRest::new(set)?;
+    let mut console = run.console_since(loaded)?;
     let trained = all.train(config, &mut console)?;
     // What is left to do needs the models alone.
     drop(all);
@@ -166,6 +171,12 @@ impl<'a> Run<'a> {
         self.console_after(None)
     }
 
+    /// The same for a run whose first look at the rows, which counts as training, began at `start`: only when that is done
+    /// is it known that there will be a run, and a history to write.
+    fn console_since(&self, start: Instant) -> Result<Console, Failure> {
+        Ok(self.console()?.since(start))
+    }
+
     /// The same for a run that goes on after `rounds`.
     pub(crate) fn console_after(&self, rounds: Option<u64>) -> Result<Console, Failure> {
         let history = open_history(self.args, rounds)?;
@@ -207,14 +218,14 @@ impl<'a> Run<'a> {
     }
 }
 
-fn load(args: &TrainArgs, storage: &dyn Storage) -> Result<RawData, Failure> {
+fn load(args: &TrainArgs, storage: &dyn Storage) -> Result<RawData<Sealed>, Failure> {
     let options = ReadOptions {
         zero_based: args.job.zero_based,
         label: LabelColumn::named(args.job.label.as_deref()),
         weights: args.job.weights.as_ref().map(PathBuf::from),
         ..ReadOptions::default()
     };
-    Ok(data::read(storage, &args.data, &options)?)
+    Ok(data::open(storage, &args.data, &options)?)
 }
 
 fn open_history(args: &JobArgs, after: Option<u64>) -> Result<Option<History>, Failure> {

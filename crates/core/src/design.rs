@@ -5,7 +5,9 @@
 
 use rayon::prelude::*;
 
-use crate::data::{CsrMatrix, Shortlist};
+use crate::data::{ColumnCounts, CsrMatrix, Shortlist, columns::row_parts};
+
+pub(crate) use crate::data::columns::row_blocks;
 
 /// Rows of features; with `intercept`, each row also has the value 1 in column 0.
 #[derive(Debug, Clone)]
@@ -146,44 +148,37 @@ impl Design {
 
     /// Facts about the columns, by one pass.
     pub fn column_facts(&self) -> ColumnFacts {
-        // Numbers and sums side by side; numbers up to 2^53 are exact.
-        let mut facts = vec![[0f64; 2]; self.cols()];
-        self.accumulate(&mut facts, |i, facts| {
-            let row = self.x.row(i);
-            for (&j, &v) in row.indices.iter().zip(row.values) {
-                let [count, sum] = &mut facts[j as usize];
-                *count += 1.0;
-                *sum += f64::from(v).abs();
-            }
-        });
-        let counts: Vec<u32> = facts.iter().map(|fact| fact[0] as u32).collect();
+        self.facts_of(ColumnCounts::of(&self.x))
+    }
+
+    /// The same of stored entries that have been counted.
+    pub(crate) fn facts_of(&self, counted: ColumnCounts) -> ColumnFacts {
+        let ColumnCounts { counts, largest_sum } = counted;
         let constant = if self.intercept { self.rows() } else { 0 };
         let longest = counts.iter().copied().max().unwrap_or(0) as usize;
-        let largest = facts.iter().map(|fact| fact[1]).fold(0.0, f64::max);
         ColumnFacts {
             counts,
             longest: longest.max(constant),
-            largest_sum: largest.max(constant as f64),
+            largest_sum: largest_sum.max(constant as f64),
         }
     }
 
-    /// Adds to `out` what `add(i, sums)` adds for every row. Each block has sums of its own, so blocks
-    /// are as many as the entries can pay for: their sums take at most an eighth of the matrix.
+    /// Adds to `out` what `add(i, sums)` adds for every row. Each part of the rows has sums of its own.
     fn accumulate<const W: usize>(
         &self,
         out: &mut [[f64; W]],
         add: impl Fn(usize, &mut [[f64; W]]) + Sync,
     ) {
-        let blocks = (self.x.nnz() / (8 * out.len().max(1))).clamp(1, 8);
-        if blocks == 1 {
+        let parts = row_parts(self.rows(), out.len(), self.x.nnz());
+        if parts.len() == 1 {
             (0..self.rows()).for_each(|i| add(i, out));
             return;
         }
-        let partial: Vec<Vec<[f64; W]>> = row_blocks(self.rows(), blocks)
+        let partial: Vec<Vec<[f64; W]>> = parts
             .into_par_iter()
-            .map(|block| {
+            .map(|part| {
                 let mut sums = vec![[0.0; W]; out.len()];
-                block.for_each(|i| add(i, &mut sums));
+                part.for_each(|i| add(i, &mut sums));
                 sums
             })
             .collect();
@@ -193,11 +188,6 @@ impl Design {
             }
         });
     }
-}
-
-/// `rows` cut into `blocks` nearly equal ranges, in order.
-pub(crate) fn row_blocks(rows: usize, blocks: usize) -> Vec<std::ops::Range<usize>> {
-    (0..blocks).map(|b| rows * b / blocks..rows * (b + 1) / blocks).collect()
 }
 
 /// What `of` says of blocks of rows, in order; the blocks are cut by the number of rows alone.

@@ -12,8 +12,8 @@ use wincode::{SchemaRead, SchemaWrite};
 use crate::{
     config::ValidConfig,
     data::{
-        self, DataError, FeatureChoice, LabelColumn, LabelCounts, LabelMap, LabelRule, Normalize,
-        RawData, ReadOptions, apply_labels, reader::is_directory, shard_path,
+        self, DataError, Extent, FeatureChoice, LabelColumn, LabelCounts, LabelMap, LabelRule,
+        Normalize, RawData, ReadOptions, Sealed, apply_labels, reader::is_directory, shard_path,
     },
     round::Job,
     shard::Rows,
@@ -93,8 +93,8 @@ impl Preparation {
         }
     }
 
-    /// Counts what is in `raw`.
-    pub fn describe(&self, raw: &RawData) -> ShardFacts {
+    /// Counts what is in `raw`, without a look at its entries.
+    pub fn describe<X: Extent>(&self, raw: &RawData<X>) -> ShardFacts {
         let mut labels = LabelCounts::default();
         if self.classes {
             match &self.positive {
@@ -119,17 +119,50 @@ impl Preparation {
 
     /// The rows of a shard, once the classes are fixed.
     pub fn rows(&self, raw: RawData, labels: Option<&LabelMap>) -> Result<Rows, DataError> {
-        let (mut x, mut y) = (raw.x, raw.labels);
+        let mut rows = self.targets(raw, labels)?;
+        self.normalize.apply(&mut rows.x);
+        self.choice.apply(&mut rows.x);
+        Ok(rows)
+    }
+
+    /// The same of rows that may be sealed; they stay so unless their entries are changed.
+    pub fn sealed_rows(
+        &self,
+        raw: RawData<Sealed>,
+        labels: Option<&LabelMap>,
+    ) -> Result<Rows<Sealed>, DataError> {
+        if self.changes_entries() {
+            return Ok(self.rows(raw.unseal()?, labels)?.into());
+        }
+        self.targets(raw, labels)
+    }
+
+    /// Verifies the entries of `raw`. If they are to be trained on as they are, they are counted by the same pass.
+    ///
+    /// # Errors
+    /// Those of a shard file are not what was written, or no matrix.
+    pub fn verify(&self, raw: RawData<Sealed>) -> Result<RawData<Sealed>, DataError> {
+        if self.changes_entries() {
+            return Ok(raw.unseal()?.into());
+        }
+        raw.try_map(Sealed::verify)
+    }
+
+    fn changes_entries(&self) -> bool {
+        self.normalize != Normalize::None || self.choice != FeatureChoice::default()
+    }
+
+    /// The rows with targets in place of labels.
+    fn targets<X>(&self, raw: RawData<X>, labels: Option<&LabelMap>) -> Result<Rows<X>, DataError> {
+        let mut y = raw.labels;
         if let Some(map) = labels {
             apply_labels(&mut y, map, self.positive.as_ref())?;
         }
-        self.normalize.apply(&mut x);
-        self.choice.apply(&mut x);
         let weights = match labels {
             Some(map) => map.row_weights(&y, raw.weights),
             None => raw.weights,
         };
-        Ok(Rows { x, y, weights })
+        Ok(Rows { x: raw.x, y, weights })
     }
 }
 
@@ -188,12 +221,13 @@ impl Launch {
 }
 
 impl Assignment {
-    /// Reads the shard, from `data` in place of where the server said if that is given.
+    /// Reads the shard, from `data` in place of where the server said if that is given. A file that can be mapped stays
+    /// sealed.
     pub fn read(
         &self,
         storage: &dyn Storage,
         data: Option<&[PathBuf]>,
-    ) -> Result<RawData, DataError> {
+    ) -> Result<RawData<Sealed>, DataError> {
         let told: Vec<PathBuf> = self.data.iter().map(PathBuf::from).collect();
         let inputs = data.unwrap_or(&told);
         let options = ReadOptions {
@@ -209,19 +243,19 @@ impl Assignment {
             // Cut for this number of shards, one file is all of it, and nothing else is looked at.
             let own = [shard_path(directory, self.shard, self.shards)];
             let whole = ReadOptions { shard: None, ..options.clone() };
-            match data::read(storage, &own, &whole) {
+            match data::open(storage, &own, &whole) {
                 Err(DataError::Open { source, .. }) if source.kind() == ErrorKind::NotFound => {}
                 read => return read.or_else(empty_shard),
             }
         }
-        data::read(storage, inputs, &options)
+        data::open(storage, inputs, &options)
     }
 }
 
 /// More shards than rows leave some of them empty, which is no error of the data.
-fn empty_shard(error: DataError) -> Result<RawData, DataError> {
+fn empty_shard(error: DataError) -> Result<RawData<Sealed>, DataError> {
     match error {
-        DataError::Empty(_) => Ok(RawData::default()),
+        DataError::Empty(_) => Ok(RawData::default().into()),
         other => Err(other),
     }
 }

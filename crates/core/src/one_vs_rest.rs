@@ -10,7 +10,7 @@ use crate::{
     classes::Classes,
     config::ValidConfig,
     coordinator::{Search, Stopped, Tally},
-    data::{DataError, LabelCounts, LabelMap, RawData},
+    data::{DataError, LabelCounts, LabelMap, RawData, Sealed},
     enrol::Launch,
     evaluate::Quality,
     local::{Clock, Costs, Host, Observer},
@@ -40,7 +40,7 @@ pub trait ClassHost: Host {
 
 /// Whether `raw` has labels that make this request one of several classes: three or more, no more than are counted, and
 /// no rule that makes them two.
-pub fn has_several_classes(config: &ValidConfig, raw: &RawData) -> bool {
+pub fn has_several_classes<X>(config: &ValidConfig, raw: &RawData<X>) -> bool {
     let config = config.get();
     if config.positive.is_some() || !config.loss.is_classification() {
         return false;
@@ -49,13 +49,21 @@ pub fn has_several_classes(config: &ValidConfig, raw: &RawData) -> bool {
     counts.counts().len() > 2 && counts.others() == 0
 }
 
+/// A training set of several classes.
+#[derive(Debug)]
+pub struct ClassSet {
+    set: TrainingSet,
+    /// Each label with its number of rows, ascending.
+    counts: Vec<(f64, u64)>,
+    /// The labels and weights of the rows of each shard.
+    rows: Vec<LabelledRows>,
+}
+
 /// Rows of several classes, ready to be trained on.
 #[derive(Debug)]
 pub struct OneVsRest {
     series: Series,
-    /// Each label with its number of rows, ascending.
     counts: Vec<(f64, u64)>,
-    /// The labels and weights of the rows of each shard.
     rows: Vec<LabelledRows>,
 }
 
@@ -101,9 +109,16 @@ fn shortfall(why: Stopped) -> u8 {
     }
 }
 
-impl OneVsRest {
+impl ClassSet {
     /// Prepares rows for which [`has_several_classes`] holds.
-    pub fn prepare(config: &ValidConfig, raw: RawData) -> Result<Self, DataError> {
+    ///
+    /// # Errors
+    /// The rows cannot be used.
+    pub fn prepare(
+        config: &ValidConfig,
+        raw: impl Into<RawData<Sealed>>,
+    ) -> Result<Self, DataError> {
+        let raw = raw.into();
         let counts = LabelCounts::of(&raw.labels).counts().to_vec();
         let shards = config.get().workers;
         let of_shard = |p: usize| LabelledRows {
@@ -113,23 +128,29 @@ impl OneVsRest {
         let rows = (0..shards).map(of_shard).collect();
         let first = counts.first().ok_or(DataError::NoLabels)?.0;
         let set = TrainingSet::prepare(&config.for_class(first, None), raw)?;
-        Ok(Self { series: Series::new(set), counts, rows })
-    }
-
-    /// The facts of the rows.
-    fn launch(&self) -> &Launch {
-        self.series.launch()
+        Ok(Self { set, counts, rows })
     }
 
     /// What a user who asked for `k` features for each class should know, in sentences.
     pub fn remarks(&self, k: usize) -> Vec<String> {
         // Which labels are which class, and what they weigh, is another matter for every class.
-        let mut said = Launch { labels: None, ..*self.launch() }.remarks(k);
+        let mut said = Launch { labels: None, ..*self.set.launch() }.remarks(k);
         said.push(format!(
             "{} classes, each trained against the rest; --positive makes two classes of them",
             self.counts.len()
         ));
         said
+    }
+}
+
+impl OneVsRest {
+    /// No run yet; see [`Series::new`].
+    ///
+    /// # Errors
+    /// The entries of a shard file are not what was written, or no matrix.
+    pub fn new(set: ClassSet) -> Result<Self, DataError> {
+        let ClassSet { set, counts, rows } = set;
+        Ok(Self { series: Series::new(set)?, counts, rows })
     }
 
     /// Trains every class, as `config` says of each. The time is that of all classes: each has an equal share of
@@ -167,7 +188,7 @@ impl OneVsRest {
         host: &mut (impl Host + Send),
     ) -> Result<Trained, TrainError> {
         let (label, rows) = self.counts[turn.class - 1];
-        let others = self.launch().job.total_rows as u64 - rows;
+        let others = self.series.launch().job.total_rows as u64 - rows;
         let weights = config.get().class_weight.weights(others, rows);
         let map = LabelMap { weights, ..LabelMap::new(-1.0, 1.0) };
         self.series.retarget(map, &self.rows, label);

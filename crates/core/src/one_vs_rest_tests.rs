@@ -70,12 +70,16 @@ fn request(change: impl FnOnce(&mut Config)) -> ValidConfig {
     config.check().unwrap()
 }
 
+fn prepared(config: &ValidConfig) -> OneVsRest {
+    OneVsRest::new(ClassSet::prepare(config, rows()).unwrap()).unwrap()
+}
+
 #[test]
 fn every_member_is_the_model_of_its_rule() {
     for workers in [1, 3] {
         let config = request(|c| c.workers = workers);
         assert!(has_several_classes(&config, &rows()));
-        let mut all = OneVsRest::prepare(&config, rows()).unwrap();
+        let mut all = prepared(&config);
         let trained = all.train(&config, &mut Watched::default()).unwrap();
         assert_eq!(trained.labels, [2.0, 5.0, 7.0]);
         for (&label, run) in trained.labels.iter().zip(&trained.runs) {
@@ -110,7 +114,7 @@ fn which_labels_are_several_classes() {
 fn every_class_has_its_share_of_the_time() {
     let time = Duration::from_secs(3);
     let config = request(|c| c.limits = Limits { gap: 0.0, rounds: None, time: Some(time) });
-    let mut all = OneVsRest::prepare(&config, rows()).unwrap();
+    let mut all = prepared(&config);
     let mut host = Watched::default();
     let trained = all.train(&config, &mut host).unwrap();
     assert_eq!(trained.stopped(), Stopped::Time);
@@ -125,10 +129,9 @@ fn an_order_to_stop_needs_a_model_of_every_class() {
     let config = request(|_| ());
     let run = |stop_in: usize| {
         let mut host = Watched { stop_in: Some(stop_in), ..Watched::default() };
-        OneVsRest::prepare(&config, rows()).unwrap().train(&config, &mut host)
+        prepared(&config).train(&config, &mut host)
     };
-    let unfinished = TrainError::Unfinished { class: 2, classes: 3 };
-    assert_eq!(run(2).unwrap_err(), unfinished);
+    assert!(matches!(run(2), Err(TrainError::Unfinished { class: 2, classes: 3 })));
     let last = run(3).unwrap();
     assert_eq!(last.stopped(), Stopped::Interrupted);
     assert_ne!(last.runs[0].stopped, Stopped::Interrupted);

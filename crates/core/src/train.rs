@@ -4,7 +4,7 @@ use crate::{
     baseline,
     config::{Algorithm, ValidConfig},
     coordinator::{CoordinatorError, Search, Stopped, Tally},
-    data::{DataError, LabelMap, RawData},
+    data::{DataError, LabelMap, RawData, Scale, Sealed},
     enrol::{Launch, Preparation},
     evaluate::{Answers, Quality},
     local::{self, Host},
@@ -14,11 +14,11 @@ use crate::{
     shard::{Rows, Shard},
 };
 
-/// A training set: prepared, cut into shards, described.
+/// A training set: prepared, cut into shards, described. Rows that are used as a file has them are sealed still.
 #[derive(Debug)]
 pub struct TrainingSet {
     launch: Launch,
-    shards: Vec<Rows>,
+    shards: Vec<Rows<Sealed>>,
     manner: Manner,
 }
 
@@ -48,25 +48,35 @@ impl Manner {
 
 impl TrainingSet {
     /// Maps labels, scales rows and columns and gives row r to shard r mod M.
-    pub fn prepare(config: &ValidConfig, raw: RawData) -> Result<Self, DataError> {
+    ///
+    /// # Errors
+    /// The labels are no task, or the rows had to be unsealed and cannot be used.
+    pub fn prepare(
+        config: &ValidConfig,
+        raw: impl Into<RawData<Sealed>>,
+    ) -> Result<Self, DataError> {
+        let raw = raw.into();
         let preparation = Preparation::of(config);
         let launch = Launch::new(config, &[preparation.describe(&raw)])?;
-        let mut rows = preparation.rows(raw, launch.labels.as_ref())?;
-        let divisors = config.get().scale.divisors(&rows.x);
-        let manner = Manner { preparation, labels: launch.labels, divisors };
+        let rows = preparation.sealed_rows(raw, launch.labels.as_ref())?;
+        let mut manner = Manner { preparation, labels: launch.labels, divisors: None };
+        let (scale, count) = (config.get().scale, config.get().workers);
+        if scale == Scale::None && count == 1 {
+            return Ok(Self { launch, shards: vec![rows], manner });
+        }
+        let mut rows = rows.unseal()?;
+        manner.divisors = scale.divisors(&rows.x);
         manner.scale(&mut rows);
+        if count == 1 {
+            return Ok(Self { launch, shards: vec![rows.into()], manner });
+        }
         let Rows { x, y, weights } = rows;
-        let count = config.get().workers;
-        let shards = if count == 1 {
-            vec![Rows { x, y, weights }]
-        } else {
-            let part = |p: usize| Rows {
-                x: x.select(|r| r % count == p),
-                y: every(&y, p, count),
-                weights: weights.as_ref().map(|all| every(all, p, count)),
-            };
-            (0..count).map(part).collect()
+        let part = |p: usize| Rows {
+            x: x.select(|r| r % count == p).into(),
+            y: every(&y, p, count),
+            weights: weights.as_ref().map(|all| every(all, p, count)),
         };
+        let shards = (0..count).map(part).collect();
         Ok(Self { launch, shards, manner })
     }
 
@@ -133,8 +143,11 @@ pub(crate) struct LabelledRows {
 }
 
 /// Why a run produced nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum TrainError {
+    /// The rows cannot be used.
+    #[error(transparent)]
+    Data(#[from] DataError),
     /// The coordinator gave up.
     #[error(transparent)]
     Coordinator(#[from] CoordinatorError),
@@ -160,7 +173,7 @@ pub fn train(
     set: TrainingSet,
     host: &mut (impl Host + Send),
 ) -> Result<Trained, TrainError> {
-    Series::new(set).run(config, Search::Whole, host)
+    Series::new(set)?.run(config, Search::Whole, host)
 }
 
 /// Runs on the same rows that differ in k and lambda, each from where the one before ended.
@@ -174,12 +187,16 @@ pub struct Series {
 }
 
 impl Series {
-    /// No run yet.
-    pub fn new(set: TrainingSet) -> Self {
+    /// No run yet. Rows that are sealed are unsealed: it is the first time that their entries are read.
+    ///
+    /// # Errors
+    /// The entries of a shard file are not what was written, or no matrix.
+    pub fn new(set: TrainingSet) -> Result<Self, DataError> {
         let TrainingSet { launch, shards, manner } = set;
         let number = shards.into_iter().enumerate();
-        let shards = number.map(|(p, rows)| Shard::new(p, launch.job, rows)).collect();
-        Self { launch, shards, manner, last: None }
+        let shards: Result<_, _> =
+            number.map(|(p, rows)| Shard::unseal(p, launch.job, rows)).collect();
+        Ok(Self { launch, shards: shards?, manner, last: None })
     }
 
     /// The facts of the rows.

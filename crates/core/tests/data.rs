@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use ddiht_core::data::libsvm::LineErrorKind;
 use ddiht_core::data::reader::read_batched;
 use ddiht_core::data::source::Compression;
-use ddiht_core::data::{CsrMatrix, DataError, RawData, ReadOptions, ShardInfo, read, write_shard};
+use ddiht_core::data::{
+    CsrMatrix, DataError, Extent, RawData, ReadOptions, ShardInfo, open, read, write_shard,
+};
 use ddiht_core::storage::Local;
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -335,6 +337,47 @@ fn a_damaged_shard_is_named() {
     std::fs::write(&path, &bytes[..middle]).unwrap();
     let error = read(&Local, &[path], &ReadOptions::default()).unwrap_err();
     assert!(matches!(error, DataError::Shard { .. }));
+}
+
+/// A shard is sealed as long as its rows are used as they are stored; whatever copies them verifies them first.
+#[test]
+fn a_shard_is_verified_before_its_entries_are_copied() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = read_text(sample(30_000)).unwrap();
+    let whole = store(&dir, "0.shard", &data, false);
+    let mut bytes = std::fs::read(&whole).unwrap();
+    let near_the_end = bytes.len() - 1000;
+    bytes[near_the_end] ^= 4;
+    let damaged = write(&dir, "1.shard", bytes);
+    let weights = write(&dir, "weights.txt", "1\n".repeat(30_000));
+    let plain = ReadOptions::default();
+    let weighted = ReadOptions { weights: Some(weights), ..plain.clone() };
+    for options in [&plain, &weighted] {
+        let raw = open(&Local, std::slice::from_ref(&damaged), options).unwrap();
+        assert_eq!((raw.x.rows(), raw.labels.len(), raw.x.nnz()), (30_000, 30_000, data.x.nnz()));
+        let error = raw.unseal().unwrap_err();
+        assert!(error.to_string().contains("1.shard: checksum mismatch"), "{error}");
+        assert_eq!(
+            open(&Local, std::slice::from_ref(&whole), &plain).unwrap().unseal().unwrap(),
+            data
+        );
+    }
+    let text = write(&dir, "a.txt", sample(5));
+    let part = ReadOptions { shard: Some((1, 2)), ..plain.clone() };
+    let narrow = ReadOptions { max_feature: Some(3), ..plain.clone() };
+    let copies: [(&[&PathBuf], &ReadOptions); 6] = [
+        (&[&damaged], &part),
+        (&[&damaged], &narrow),
+        (&[&damaged, &text], &plain),
+        (&[&text, &damaged], &plain),
+        (&[&damaged, &whole], &plain),
+        (&[&whole, &damaged], &plain),
+    ];
+    for (inputs, options) in copies {
+        let inputs: Vec<PathBuf> = inputs.iter().map(|&path| path.clone()).collect();
+        let error = open(&Local, &inputs, options).unwrap_err();
+        assert!(error.to_string().contains("1.shard: checksum mismatch"), "{error}");
+    }
 }
 
 type Table = Vec<(f64, std::collections::BTreeMap<u32, f32>)>;

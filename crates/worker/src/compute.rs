@@ -10,7 +10,7 @@ use std::{
 };
 
 use ddiht_core::{
-    data::{DataError, RawData},
+    data::{DataError, RawData, Sealed},
     enrol::{Assignment, Launch, ShardFacts},
     round::{Directive, Reply, Sparse},
     shard::Shard,
@@ -101,7 +101,7 @@ impl Compute {
 
 /// A shard, before the facts of the whole are known and after.
 enum Work {
-    Loaded(RawData),
+    Loaded(RawData<Sealed>),
     Ready { launch: Launch, shard: Box<Shard> },
 }
 
@@ -162,6 +162,8 @@ impl Bench {
         (self.assignment, self.facts, self.work) = (None, None, None);
         let raw = self.load.load(&assignment)?;
         let facts = assignment.preparation.describe(&raw);
+        // Before anybody is told of it: a shard that is described counts as one that can be used.
+        let raw = assignment.preparation.verify(raw)?;
         self.work = Some(Work::Loaded(raw));
         (self.assignment, self.facts) = (Some(assignment), Some(facts.clone()));
         Ok(facts)
@@ -181,8 +183,8 @@ impl Bench {
             // Another job on the same rows, which have gone into the shard.
             _ => self.load.load(assignment)?,
         };
-        let rows = assignment.preparation.rows(raw, launch.labels.as_ref())?;
-        let mut shard = Shard::new(assignment.shard, launch.job, rows);
+        let rows = assignment.preparation.sealed_rows(raw, launch.labels.as_ref())?;
+        let mut shard = Shard::unseal(assignment.shard, launch.job, rows)?;
         if let (Some(path), true) = (&self.alpha, under_way) {
             recall(path, &mut shard);
         }

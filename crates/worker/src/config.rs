@@ -3,7 +3,7 @@
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use ddiht_core::{
-    data::{DataError, RawData},
+    data::{DataError, RawData, Sealed},
     enrol::Assignment,
     storage::Storage,
 };
@@ -14,12 +14,12 @@ use crate::Credentials;
 #[derive(Clone)]
 pub struct Loader(Arc<Load>);
 
-type Load = dyn Fn(&Assignment) -> Result<RawData, DataError> + Send + Sync;
+type Load = dyn Fn(&Assignment) -> Result<RawData<Sealed>, DataError> + Send + Sync;
 
 impl Loader {
     /// By any means.
     pub fn new(
-        load: impl Fn(&Assignment) -> Result<RawData, DataError> + Send + Sync + 'static,
+        load: impl Fn(&Assignment) -> Result<RawData<Sealed>, DataError> + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(load))
     }
@@ -32,7 +32,7 @@ impl Loader {
         })
     }
 
-    pub(crate) fn load(&self, assignment: &Assignment) -> Result<RawData, DataError> {
+    pub(crate) fn load(&self, assignment: &Assignment) -> Result<RawData<Sealed>, DataError> {
         (self.0)(assignment)
     }
 }

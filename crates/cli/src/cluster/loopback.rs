@@ -75,6 +75,6 @@ fn hand_out(raw: &RawData, shards: usize) -> Loader {
         let part = parts
             .get(assignment.shard)
             .and_then(|part| part.lock().unwrap_or_else(PoisonError::into_inner).take());
-        Ok(part.unwrap_or_default())
+        Ok(part.unwrap_or_default().into())
     })
 }

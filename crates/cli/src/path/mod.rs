@@ -13,7 +13,7 @@ use clap::{Args, ValueEnum};
 use ddiht_core::{
     config::{Algorithm, ValidConfig},
     coordinator::Search,
-    data::{self, LabelColumn, RawData, ReadOptions},
+    data::{self, LabelColumn, RawData, ReadOptions, Sealed},
     storage::Storage,
     train::{Series, Trained, TrainingSet},
 };
@@ -130,15 +130,16 @@ pub(crate) fn run(args: &PathArgs, storage: &dyn Storage) -> Result<(), Failure>
         weights: args.job.weights.as_ref().map(PathBuf::from),
         ..ReadOptions::default()
     };
-    let raw = data::read(storage, &args.data, &options)?;
+    let raw = data::open(storage, &args.data, &options)?;
     let with_choice = |config| columns.choose(&args.job, raw.zero_based, config);
     let configs = configs.into_iter().map(with_choice).collect::<Result<Vec<_>, _>>()?;
-    let walk = |raw: RawData| walk(args, storage, &configs, raw, score, &signals);
+    let walk = |raw: RawData<Sealed>| walk(args, storage, &configs, raw, score, &signals);
     let (spreads, walked) = match folds(args, &raw)? {
         None => (Vec::new(), walk(raw)),
         Some(count) => {
+            let raw = raw.unseal()?;
             let whole = raw.clone();
-            validate::all_folds(&configs, &raw, count, score, &signals, || walk(whole))?
+            validate::all_folds(&configs, &raw, count, score, &signals, || walk(whole.into()))?
         }
     };
     let Walked { mut settings, mut series, mut console } = walked?;
@@ -179,7 +180,7 @@ fn score_of(args: &PathArgs, configs: &[ValidConfig]) -> Result<Score, Failure> 
 }
 
 /// The number of folds, if there are to be any.
-fn folds(args: &PathArgs, raw: &RawData) -> Result<Option<usize>, Failure> {
+fn folds(args: &PathArgs, raw: &RawData<Sealed>) -> Result<Option<usize>, Failure> {
     let rows = raw.labels.len();
     match args.folds {
         Some(folds) if folds < 2 || folds > rows => {
@@ -201,13 +202,13 @@ fn walk(
     args: &PathArgs,
     storage: &dyn Storage,
     configs: &[ValidConfig],
-    raw: RawData,
+    raw: RawData<Sealed>,
     score: Score,
     signals: &Signals,
 ) -> Result<Walked, Failure> {
     let set = TrainingSet::prepare(&configs[0], raw)?;
     set.launch().remarks(0).iter().for_each(|remark| tracing::info!("{remark}"));
-    let mut series = Series::new(set);
+    let mut series = Series::new(set)?;
     let mut console = Console::start(true, None, signals.clone());
     let mut judge = args.valid.as_deref().map(|data| validate::Judge::new(data, score));
     let mut settings: Vec<Setting> = Vec::new();

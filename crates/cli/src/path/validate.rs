@@ -147,7 +147,7 @@ fn one_fold(
 ) -> Scores {
     let (inside, outside) = folds.split(raw, fold);
     let set = TrainingSet::prepare(&configs[0], inside)?;
-    let mut series = Series::new(set);
+    let mut series = Series::new(set)?;
     let held_out = series.rows(outside)?;
     let mut console = Console::start(true, None, signals.clone());
     let mut scores = Vec::with_capacity(configs.len());

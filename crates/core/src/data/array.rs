@@ -22,11 +22,6 @@ impl<T: Copy> Array<T> {
         &mut self.own
     }
 
-    /// Whether they are those of a file.
-    pub(super) fn is_mapped(&self) -> bool {
-        self.mapped.is_some()
-    }
-
     #[cold]
     fn copy(&mut self) {
         if let Some(mapped) = self.mapped.take() {

@@ -65,11 +65,6 @@ impl CsrMatrix {
         self.indices.len()
     }
 
-    /// Whether its entries are those of a mapped file.
-    pub(crate) fn is_mapped(&self) -> bool {
-        self.values.is_mapped()
-    }
-
     /// Bytes of the three arrays.
     pub fn bytes(&self) -> usize {
         self.offsets.len() * size_of::<usize>() + self.nnz() * (size_of::<u32>() + size_of::<f32>())

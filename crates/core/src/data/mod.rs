@@ -5,29 +5,35 @@ mod batch;
 pub mod binary;
 mod choice;
 mod class_weight;
+pub(crate) mod columns;
 mod csr;
 mod error;
 pub mod labels;
 pub mod libsvm;
 pub mod prepare;
+mod raw;
 pub mod reader;
 mod row_weights;
 mod scale;
+mod sealed;
 mod shortlist;
 pub mod source;
 pub mod table;
 
 pub use binary::{
-    Shard, ShardInfo, ShardSummary, inspect_shard, read_shard, shard_path, write_shard,
+    Shard, ShardInfo, ShardSummary, inspect_shard, open_shard, read_shard, shard_path, write_shard,
 };
 pub use choice::FeatureChoice;
 pub use class_weight::{ClassWeight, ClassWeightError};
+pub use columns::ColumnCounts;
 pub use csr::{CsrMatrix, Row};
 pub use error::{DataError, ShardError};
 pub use labels::{LabelCounts, LabelMap, LabelRule, RuleError, apply_labels};
 pub use prepare::{Normalize, UnknownNormalize, normalize_l2};
-pub use reader::{RawData, ReadOptions, read};
+pub use raw::RawData;
+pub use reader::{ReadOptions, open, read};
 pub use row_weights::read_weights;
 pub use scale::{Scale, UnknownScale};
+pub use sealed::{Extent, Sealed};
 pub use shortlist::Shortlist;
 pub use table::{Header, LabelColumn, TableFlaw};

@@ -14,7 +14,9 @@ use super::binary::{self, ShardInfo};
 use super::csr::CsrMatrix;
 use super::error::DataError;
 use super::libsvm::{self, LineError};
+use super::raw::RawData;
 use super::row_weights::read_weights;
+use super::sealed::{Extent, Sealed};
 use super::source::Source;
 use super::table::{self, Header, LabelColumn, TableFlaw};
 use crate::storage::Storage;
@@ -41,42 +43,6 @@ pub struct ReadOptions {
     pub weights: Option<PathBuf>,
 }
 
-/// What was read.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct RawData {
-    /// The rows kept.
-    pub x: CsrMatrix,
-    /// Their labels as they were written.
-    pub labels: Vec<f64>,
-    /// Their weights, where they were given.
-    pub weights: Option<Vec<f64>>,
-    /// Rows seen over all inputs, kept or not.
-    pub total_rows: usize,
-    /// Entries dropped because of [`ReadOptions::max_feature`].
-    pub dropped: u64,
-    /// Whether the inputs number features from 0: what was asked for, or what a shard file says.
-    pub zero_based: bool,
-}
-
-impl RawData {
-    /// The rows `r` with `keep(r)`.
-    #[must_use]
-    pub fn select(&self, keep: impl Fn(usize) -> bool) -> Self {
-        let part = |all: &[f64]| -> Vec<f64> {
-            all.iter().enumerate().filter(|&(r, _)| keep(r)).map(|(_, &v)| v).collect()
-        };
-        let labels = part(&self.labels);
-        Self {
-            x: self.x.select(&keep),
-            weights: self.weights.as_deref().map(part),
-            total_rows: labels.len(),
-            labels,
-            dropped: self.dropped,
-            zero_based: self.zero_based,
-        }
-    }
-}
-
 /// Reads all inputs from `storage`, in order; `-` is stdin, and a directory is the shard files in it.
 ///
 /// A binary shard file is known by its first bytes, and its rows are taken as they are stored. Runs in the
@@ -86,7 +52,16 @@ pub fn read(
     inputs: &[PathBuf],
     options: &ReadOptions,
 ) -> Result<RawData, DataError> {
-    read_batched(storage, inputs, options, BATCH_BYTES)
+    open(storage, inputs, options)?.unseal()
+}
+
+/// As [`read`], but the entries of a single shard that can be mapped are not looked at yet.
+pub fn open(
+    storage: &dyn Storage,
+    inputs: &[PathBuf],
+    options: &ReadOptions,
+) -> Result<RawData<Sealed>, DataError> {
+    open_batched(storage, inputs, options, BATCH_BYTES)
 }
 
 /// As [`read`], with the bytes of text in a batch given: the way to have many batches in a small test.
@@ -96,6 +71,15 @@ pub fn read_batched(
     options: &ReadOptions,
     batch_bytes: usize,
 ) -> Result<RawData, DataError> {
+    open_batched(storage, inputs, options, batch_bytes)?.unseal()
+}
+
+fn open_batched(
+    storage: &dyn Storage,
+    inputs: &[PathBuf],
+    options: &ReadOptions,
+    batch_bytes: usize,
+) -> Result<RawData<Sealed>, DataError> {
     let mut reader = Reader::new(options, batch_bytes);
     for path in inputs {
         if is_directory(storage, path)? {
@@ -126,6 +110,8 @@ struct Reader<'a> {
     /// Parsed pieces that are to be appended.
     parsed: Vec<Piece>,
     x: CsrMatrix,
+    /// The first shard, if nothing was before it and nothing has come after: then `x` is empty.
+    sealed: Option<Sealed>,
     labels: Vec<f64>,
     total_rows: usize,
     dropped: u64,
@@ -145,6 +131,7 @@ impl<'a> Reader<'a> {
             parsing: Vec::new(),
             parsed: Vec::new(),
             x: CsrMatrix::default(),
+            sealed: None,
             labels: Vec::new(),
             total_rows: 0,
             dropped: 0,
@@ -155,7 +142,16 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Makes `x` all rows so far, so that others can be appended.
+    fn unseal(&mut self) -> Result<(), DataError> {
+        if let Some(sealed) = self.sealed.take() {
+            self.x = sealed.unseal()?;
+        }
+        Ok(())
+    }
+
     fn take(&mut self, mut source: Source) -> Result<(), DataError> {
+        self.unseal()?;
         if source.peek(binary::MAGIC.len() as u64)? == binary::MAGIC {
             return self.take_shard(source);
         }
@@ -237,18 +233,19 @@ impl<'a> Reader<'a> {
 
     fn take_shard(&mut self, source: Source) -> Result<(), DataError> {
         let name = source.name().to_owned();
-        let shard = binary::read_from(source)?;
+        let shard = binary::open_from(source)?;
         self.agree_on_base(&name, shard.info.zero_based)?;
         self.total_rows += shard.x.rows();
         self.whole_rows = self.whole_rows.max(shard.info.total_rows);
         self.parts.push((shard.info.clone(), shard.x.rows()));
         let whole = self.options.shard.is_none() && self.options.max_feature.is_none();
         if whole && self.x.rows() == 0 {
-            let cols = self.x.cols().max(shard.x.cols());
-            (self.x, self.labels) = (shard.x, shard.labels);
-            self.x.set_cols(cols);
+            let mut sealed = shard.x;
+            sealed.widen(self.x.cols());
+            (self.sealed, self.labels) = (Some(sealed), shard.labels);
             return Ok(());
         }
+        let shard = shard.unseal()?;
         for (i, (row, label)) in shard.x.iter().zip(&shard.labels).enumerate() {
             if !keeps(self.options, shard.info.row(i) as usize) {
                 continue;
@@ -271,11 +268,15 @@ impl<'a> Reader<'a> {
         max.map_or(indices.len(), |max| indices.partition_point(|&j| j <= max))
     }
 
-    fn finish(mut self, storage: &dyn Storage, inputs: &[PathBuf]) -> Result<RawData, DataError> {
+    fn finish(
+        mut self,
+        storage: &dyn Storage,
+        inputs: &[PathBuf],
+    ) -> Result<RawData<Sealed>, DataError> {
         if self.total_rows == 0 {
             return Err(DataError::Empty(inputs.iter().map(|path| storage.name(path)).collect()));
         }
-        let numbers = self.restore_order();
+        let numbers = self.restore_order()?;
         let weights = self.options.weights.as_deref();
         let weights =
             weights.map(|path| self.weights(storage, path, numbers.as_deref())).transpose()?;
@@ -285,7 +286,7 @@ impl<'a> Reader<'a> {
         self.x.shrink_to_fit();
         self.labels.shrink_to_fit();
         Ok(RawData {
-            x: self.x,
+            x: self.sealed.unwrap_or_else(|| self.x.into()),
             labels: self.labels,
             weights,
             total_rows: self.total_rows,
@@ -305,7 +306,7 @@ impl<'a> Reader<'a> {
         let rows = numbers.map_or(self.total_rows, |_| self.whole_rows as usize);
         let (first, stride) = self.options.shard.unwrap_or((0, 1));
         let number = |i: usize| numbers.map_or(first + i * stride, |numbers| numbers[i] as usize);
-        let picked = (0..self.x.rows()).map(|i| all.get(number(i)).copied());
+        let picked = (0..self.labels.len()).map(|i| all.get(number(i)).copied());
         match picked.collect() {
             Some(weights) if all.len() == rows => Ok(weights),
             _ => Err(DataError::WeightCount { path: storage.name(path), found: all.len(), rows }),
@@ -315,24 +316,25 @@ impl<'a> Reader<'a> {
     /// Puts the rows of shard files back into the order of the data set they were cut from, so that they
     /// train the model the text would, and returns their numbers where these matter. Files that are not parts of one set stay as they were
     /// given.
-    fn restore_order(&mut self) -> Option<Vec<u64>> {
+    fn restore_order(&mut self) -> Result<Option<Vec<u64>>, DataError> {
         let parts = mem::take(&mut self.parts);
         if parts.len() < 2 && self.options.weights.is_none() {
-            return None;
+            return Ok(None);
         }
         let numbers = parts.iter().flat_map(|(info, rows)| (0..*rows).map(|i| info.row(i)));
         let numbers: Vec<u64> = numbers.filter(|&r| keeps(self.options, r as usize)).collect();
-        if numbers.is_empty() || numbers.len() != self.x.rows() {
-            return None;
+        if numbers.is_empty() || numbers.len() != self.labels.len() {
+            return Ok(None);
         }
         if numbers.is_sorted_by(|a, b| a < b) {
-            return Some(numbers);
+            return Ok(Some(numbers));
         }
         let mut order: Vec<usize> = (0..numbers.len()).collect();
         order.sort_by_key(|&i| numbers[i]);
         if order.windows(2).any(|pair| numbers[pair[0]] == numbers[pair[1]]) {
-            return None;
+            return Ok(None);
         }
+        self.unseal()?;
         let mut x = CsrMatrix::with_capacity(self.x.cols(), self.x.rows(), self.x.nnz());
         for &i in &order {
             let row = self.x.row(i);
@@ -340,7 +342,7 @@ impl<'a> Reader<'a> {
         }
         self.labels = order.iter().map(|&i| self.labels[i]).collect();
         self.x = x;
-        Some(order.iter().map(|&i| numbers[i]).collect())
+        Ok(Some(order.iter().map(|&i| numbers[i]).collect()))
     }
 }
 

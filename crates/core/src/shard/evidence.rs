@@ -71,7 +71,7 @@ impl Shard {
     pub(crate) fn rounding(&self) -> f64 {
         let largest =
             (0..self.beta.len()).map(|i| self.weight(i) * self.beta[i].abs()).fold(0.0, f64::max);
-        let facts = self.facts();
+        let facts = &self.facts;
         let terms = (facts.longest + 16) as f64;
         terms * f64::EPSILON * largest * facts.largest_sum * self.scale()
     }

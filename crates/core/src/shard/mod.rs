@@ -15,10 +15,8 @@ mod state;
 mod survey;
 mod view;
 
-use std::sync::OnceLock;
-
 use crate::{
-    data::CsrMatrix,
+    data::{ColumnCounts, CsrMatrix, DataError, Sealed},
     design::{ColumnFacts, Design},
     loss::with_loss,
     round::{Directive, Job, LocalModel, Reply},
@@ -31,15 +29,31 @@ use view::View;
 pub(crate) use evidence::conjugate_sum;
 pub use state::{Alpha, NotThisShard};
 
-/// Rows of one shard, ready for training: targets mapped, values normalised.
+/// Rows of one shard, ready for training: targets mapped, values normalised. The features may still be [`Sealed`].
 #[derive(Debug, Clone)]
-pub struct Rows {
+pub struct Rows<X = CsrMatrix> {
     /// The features.
-    pub x: CsrMatrix,
+    pub x: X,
     /// Targets: -1 or +1, or real numbers for regression.
     pub y: Vec<f64>,
     /// Sample weights; all 1 when absent.
     pub weights: Option<Vec<f64>>,
+}
+
+impl Rows<Sealed> {
+    /// Verifies the entries.
+    ///
+    /// # Errors
+    /// Those of a shard file are not what was written, or no matrix.
+    pub fn unseal(self) -> Result<Rows, DataError> {
+        Ok(Rows { x: self.x.unseal()?, y: self.y, weights: self.weights })
+    }
+}
+
+impl From<Rows> for Rows<Sealed> {
+    fn from(rows: Rows) -> Self {
+        Self { x: rows.x.into(), y: rows.y, weights: rows.weights }
+    }
 }
 
 /// One shard and all it remembers between rounds.
@@ -48,8 +62,7 @@ pub struct Shard {
     number: usize,
     job: Job,
     design: Design,
-    /// Facts about the columns, once somebody has asked: they cost a pass over the data.
-    facts: OnceLock<ColumnFacts>,
+    facts: ColumnFacts,
     y: Vec<f64>,
     weights: Option<Vec<f64>>,
     beta: Vec<f64>,
@@ -77,14 +90,28 @@ pub struct Shard {
 impl Shard {
     /// Shard `number` of `job`, with alpha = 0.
     pub fn new(number: usize, job: Job, rows: Rows) -> Self {
+        let Rows { mut x, y, weights } = rows;
+        x.set_cols(job.cols);
+        let counted = ColumnCounts::of(&x);
+        Self::counted(number, job, Rows { x, y, weights }, counted)
+    }
+
+    /// The same of rows that may be sealed: entries that have not been verified are verified by the pass that counts them.
+    ///
+    /// # Errors
+    /// The entries of a shard file are not what was written, or no matrix.
+    pub fn unseal(number: usize, job: Job, rows: Rows<Sealed>) -> Result<Self, DataError> {
+        let Rows { mut x, y, weights } = rows;
+        x.widen(job.cols);
+        let (x, counted) = x.unseal_counted()?;
+        Ok(Self::counted(number, job, Rows { x, y, weights }, counted))
+    }
+
+    fn counted(number: usize, job: Job, rows: Rows, counted: ColumnCounts) -> Self {
         let mut x = rows.x;
         x.set_cols(job.cols);
         let design = Design::new(x, job.intercept);
-        let facts = OnceLock::new();
-        if !design.matrix().is_mapped() {
-            // Beside reading and parsing this is nothing; a mapped file is there at once, and can be counted when it matters.
-            facts.get_or_init(|| design.column_facts());
-        }
+        let facts = design.facts_of(counted);
         Self {
             number,
             job,
@@ -138,14 +165,9 @@ impl Shard {
         }
     }
 
-    fn facts(&self) -> &ColumnFacts {
-        self.facts.get_or_init(|| self.design.column_facts())
-    }
-
     /// Makes the view that of `columns`.
     fn restrict(&mut self, columns: &[u32]) {
-        let facts = self.facts.get_or_init(|| self.design.column_facts());
-        self.view.restrict(&self.design, &facts.counts, columns);
+        self.view.restrict(&self.design, &self.facts.counts, columns);
     }
 
     /// The sample weight of row `i`.

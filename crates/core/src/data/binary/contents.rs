@@ -19,7 +19,6 @@ const LANES: usize = 1 << 12;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Contents<'a> {
     pub(super) cols: u32,
-    pub(super) labels: &'a [f64],
     pub(super) offsets: &'a [usize],
     /// As many as there are values.
     pub(super) indices: &'a [u32],
@@ -27,7 +26,7 @@ pub(super) struct Contents<'a> {
 }
 
 impl Contents<'_> {
-    /// Everything.
+    /// The rows and all entries.
     pub(super) fn check(&self) -> Result<(), ShardError> {
         self.check_rows()?;
         let check = |at: usize| {
@@ -38,21 +37,19 @@ impl Contents<'_> {
         (0..blocks).into_par_iter().find_map_first(check).map_or(Ok(()), Err)
     }
 
-    /// The labels and the ends of the rows. What follows relies on these.
+    /// The ends of the rows. What follows relies on these.
     pub(super) fn check_rows(&self) -> Result<(), ShardError> {
         let ascending = self.offsets.first() == Some(&0) && self.offsets.is_sorted();
         if !ascending || self.offsets.last() != Some(&self.indices.len()) {
             return Err(ShardError::Invalid("its row offsets are not in order"));
         }
-        if !self.labels.iter().all(|label| label.is_finite()) {
-            return Err(ShardError::Invalid("a label is not finite"));
-        }
         Ok(())
     }
 
-    /// The columns of some entries: within their limits, and ascending to the next one of their row.
+    /// The columns of some entries: ascending to the next one of their row, and within their limits at its ends.
     ///
-    /// Where the columns of a row ascend, its first and its last are enough to know the limits of all.
+    /// Where the columns of a row ascend, its first and its last are enough to know the limits of all. So a row is as it
+    /// should be once all parts that it is in are.
     pub(super) fn check_indices(&self, part: Range<usize>) -> Result<(), ShardError> {
         if part.is_empty() {
             return Ok(());
@@ -66,12 +63,17 @@ impl Contents<'_> {
                 j.iter().zip(next).map(|(j, next)| u32::from(j < next)).sum::<u32>() as usize
             })
             .sum();
-        let starts = part.start > 0 || self.is_start(columns[0]);
+        let starts = !self.is_first(part.start) || self.is_start(columns[0]);
         let ends = part.end < self.indices.len() || self.is_end(columns[columns.len() - 1]);
         if !starts || !ends || self.falls_between_rows(part) != Some(next.len() - rises) {
             return Err(ShardError::Invalid("the columns of a row are not in order"));
         }
         Ok(())
+    }
+
+    /// Whether a row starts with this entry.
+    fn is_first(&self, entry: usize) -> bool {
+        self.offsets.binary_search(&entry).is_ok()
     }
 
     /// Whether a row may start with this column: all but the reserved one.
@@ -116,4 +118,12 @@ impl Contents<'_> {
         }
         Ok(())
     }
+}
+
+/// The labels.
+pub(super) fn check_labels(labels: &[f64]) -> Result<(), ShardError> {
+    if labels.iter().all(|label| label.is_finite()) {
+        return Ok(());
+    }
+    Err(ShardError::Invalid("a label is not finite"))
 }

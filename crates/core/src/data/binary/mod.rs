@@ -3,7 +3,10 @@
 //! A file is a header in the layout of bincode 1.3's default configuration and, each at a multiple of 64 bytes, the
 //! labels (f64), the ends of the rows (u64, one more than there are rows), the columns (u32) and the values (f32), all
 //! little endian and with zeros between them. Then come the CRC-32 of every 256 KiB of the file before, and the CRC-32 of
-//! these. The header is held against the size of the file before memory is asked for; what a stream of unknown size
+//! these.
+//!
+//! A mapped file is open when its header, its labels and its rows are verified; its entries are a [`Sealed`] matrix, verified
+//! on their first use. A stream passes once, and is verified as a whole. The header is held against the size of the file before memory is asked for; what a stream of unknown size
 //! claims is believed only as far as its bytes arrive.
 
 mod contents;
@@ -17,9 +20,11 @@ use std::path::{Path, PathBuf};
 
 use super::csr::CsrMatrix;
 use super::error::{DataError, ShardError};
+use super::sealed::Sealed;
 use super::source::Source;
 use crate::storage::Storage;
 use layout::Header;
+pub(super) use mapped::SealedEntries;
 pub use stream::decode_shard;
 
 /// The first bytes of every shard file: no text starts like this, and a line-end conversion shows.
@@ -68,15 +73,25 @@ pub struct ShardSummary {
     pub nnz: u64,
 }
 
-/// A shard in memory.
+/// A shard in memory, its entries ready for use or [`Sealed`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shard {
+pub struct Shard<X = CsrMatrix> {
     /// Which part of the data set it is.
     pub info: ShardInfo,
     /// Its rows.
-    pub x: CsrMatrix,
+    pub x: X,
     /// Their labels, as they were written in the text.
     pub labels: Vec<f64>,
+}
+
+impl Shard<Sealed> {
+    /// Verifies the entries.
+    ///
+    /// # Errors
+    /// They are not those that were written, or no matrix.
+    pub fn unseal(self) -> Result<Shard, DataError> {
+        Ok(Shard { info: self.info, x: self.x.unseal()?, labels: self.labels })
+    }
 }
 
 /// Writes a shard: `path` then holds all of it, or is as it was before.
@@ -95,7 +110,12 @@ pub fn write_shard(
 
 /// Reads a whole shard file.
 pub fn read_shard(storage: &dyn Storage, path: &Path) -> Result<Shard, DataError> {
-    read_from(Source::open(storage, path)?)
+    open_shard(storage, path)?.unseal()
+}
+
+/// Opens a shard file. If it can be mapped, its entries are not looked at yet.
+pub fn open_shard(storage: &dyn Storage, path: &Path) -> Result<Shard<Sealed>, DataError> {
+    open_from(Source::open(storage, path)?)
 }
 
 /// The name of a shard's file in a directory.
@@ -111,14 +131,17 @@ pub(super) fn files_in(storage: &dyn Storage, directory: &Path) -> Result<Vec<Pa
     if files.is_empty() { Err(DataError::Directory(storage.name(directory))) } else { Ok(files) }
 }
 
-/// Reads a shard from an input that is open already.
-pub(super) fn read_from(source: Source) -> Result<Shard, DataError> {
+/// The same for an input that is open already.
+pub(super) fn open_from(source: Source) -> Result<Shard<Sealed>, DataError> {
     if let Some(mapping) = source.map() {
-        return mapped::decode(&mapping).map_err(|error| explain(&source, error));
+        let shard = mapped::open(source.name().to_owned(), mapping);
+        return shard.map_err(|error| explain(&source, error));
     }
     let size = source.size();
     let mut input = BufReader::with_capacity(1 << 20, source);
-    decode_shard(&mut input, size).map_err(|error| explain(input.get_ref(), error))
+    let shard = decode_shard(&mut input, size);
+    let Shard { info, x, labels } = shard.map_err(|error| explain(input.get_ref(), error))?;
+    Ok(Shard { info, x: x.into(), labels })
 }
 
 fn explain(input: &Source, error: ShardError) -> DataError {
@@ -137,5 +160,7 @@ pub fn inspect_shard(storage: &dyn Storage, path: &Path) -> Result<ShardSummary,
     header.map(|h| h.summary()).map_err(|error| explain(&source, error))
 }
 
+#[cfg(test)]
+mod sealed_tests;
 #[cfg(test)]
 mod tests;

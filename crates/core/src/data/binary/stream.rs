@@ -7,7 +7,7 @@ use wincode::io::std_write::WriteAdapter;
 
 use super::super::csr::CsrMatrix;
 use super::super::error::ShardError;
-use super::contents::Contents;
+use super::contents::{Contents, check_labels};
 use super::layout::{BLOCK, Header};
 use super::sums::{Summed, read_exact};
 use super::{Shard, ShardInfo};
@@ -71,9 +71,8 @@ pub fn decode_shard(input: &mut impl Read, size: Option<u64>) -> Result<Shard, S
         return Err(ShardError::Invalid("its row offsets are not in order"));
     };
     let cols = header.cols as u32;
-    let contents =
-        Contents { cols, labels: &labels, offsets: &offsets, indices: &indices, values: &values };
-    contents.check()?;
+    check_labels(&labels)?;
+    Contents { cols, offsets: &offsets, indices: &indices, values: &values }.check()?;
     let x = CsrMatrix::from_parts(offsets, indices, values, header.cols as usize);
     Ok(Shard { info: header.summary().info, x, labels })
 }

@@ -6,9 +6,10 @@ use proptest::prelude::*;
 use super::layout::{BLOCK, HEADER_BYTES};
 use super::stream::encode;
 use super::*;
+use crate::data::ColumnCounts;
 use crate::storage::{Local, Mapping};
 
-fn info() -> ShardInfo {
+pub(super) fn info() -> ShardInfo {
     ShardInfo { shard: 1, of: 3, first_row: 1, stride: 3, total_rows: 7, zero_based: true }
 }
 
@@ -26,16 +27,40 @@ fn encoded() -> Vec<u8> {
     bytes
 }
 
-/// What is made of a stream of known size and of a mapped file, which must be the same.
+/// What is made of a stream of known size and of a mapped file, unsealed in either way: all must be the same.
 fn decoded(bytes: &[u8]) -> Result<Shard, ShardError> {
     let streamed = decode_shard(&mut &*bytes, Some(bytes.len() as u64));
-    let mapped = mapped::decode(&mapping(bytes));
-    match (&streamed, &mapped) {
-        (Ok(a), Ok(b)) => assert_eq!(a, b),
-        (Err(a), Err(b)) => assert_eq!(a.to_string(), b.to_string()),
-        _ => panic!("{streamed:?} is not {mapped:?}"),
+    for mapped in [unsealed(bytes), counted(bytes)] {
+        match (&streamed, &mapped) {
+            (Ok(a), Ok(b)) => assert_eq!(a, b),
+            (Err(a), Err(b)) => assert_eq!(a.to_string(), b.to_string()),
+            _ => panic!("{streamed:?} is not {mapped:?}"),
+        }
     }
-    mapped
+    streamed
+}
+
+pub(super) fn opened(bytes: &[u8]) -> Result<Shard<Sealed>, ShardError> {
+    mapped::open("0.shard".into(), mapping(bytes))
+}
+
+pub(super) fn unsealed(bytes: &[u8]) -> Result<Shard, ShardError> {
+    opened(bytes)?.unseal().map_err(reason)
+}
+
+/// Unsealed by the pass that counts, whose counts must be those of the matrix.
+pub(super) fn counted(bytes: &[u8]) -> Result<Shard, ShardError> {
+    let Shard { info, x, labels } = opened(bytes)?;
+    let (x, counts) = x.unseal_counted().map_err(reason)?;
+    assert_eq!(counts, ColumnCounts::of(&x));
+    Ok(Shard { info, x, labels })
+}
+
+fn reason(error: DataError) -> ShardError {
+    match error {
+        DataError::Shard { path, source } if path == Path::new("0.shard") => source,
+        other => panic!("{other}"),
+    }
 }
 
 fn mapping(bytes: &[u8]) -> Mapping {
@@ -208,7 +233,8 @@ fn arrays_of_many_blocks_round_trip() {
         for at in [at.saturating_sub(1), at.min(bytes.len() - 1)] {
             let mut damaged = bytes.clone();
             damaged[at] ^= 0x10;
-            assert!(mapped::decode(&mapping(&damaged)).is_err(), "byte {at}");
+            assert!(unsealed(&damaged).is_err(), "byte {at}");
+            assert!(counted(&damaged).is_err(), "byte {at}");
         }
     }
 }
@@ -243,12 +269,9 @@ fn columns_out_of_order_are_found_wherever_rows_end() {
             x.push_row(&row, &vec![1.0; length]);
             x.push_empty(1);
         }
-        let labels = vec![1.0; x.rows()];
         let (offsets, indices, values) = x.parts();
         let check = |indices: &[u32]| {
-            let contents =
-                contents::Contents { cols: 1 << 20, labels: &labels, offsets, indices, values };
-            contents.check()
+            contents::Contents { cols: 1 << 20, offsets, indices, values }.check()
         };
         check(indices).unwrap();
         for at in [1, BLOCK / 4 - 1, BLOCK / 4, BLOCK / 4 + 1, indices.len() - 1] {
