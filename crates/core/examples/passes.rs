@@ -62,10 +62,8 @@ fn most_frequent(design: &Design, columns: &[u32]) -> CsrMatrix {
     let mut columns = columns[..COLUMNS.min(columns.len())].to_vec();
     columns.sort_unstable();
     let list = Shortlist::of(std::iter::once(0).chain(columns), design.cols());
-    let mut out = CsrMatrix::new(list.columns().len());
-    for row in design.matrix().iter() {
-        out.push_listed(row, &list);
-    }
+    let mut out = CsrMatrix::default();
+    out.restrict(design.matrix(), &list);
     out
 }
 

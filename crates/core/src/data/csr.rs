@@ -6,7 +6,7 @@
 
 use rayon::prelude::*;
 
-use super::{array::Array, shortlist::Shortlist};
+use super::array::Array;
 
 /// Rows that one task of [`CsrMatrix::par_rows_mut`] takes: enough to pay for the task.
 const BLOCK_ROWS: usize = 4096;
@@ -14,10 +14,10 @@ const BLOCK_ROWS: usize = 4096;
 /// A sparse matrix by rows. Within a row the indices ascend strictly.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CsrMatrix {
-    offsets: Array<usize>,
-    indices: Array<u32>,
-    values: Array<f32>,
-    cols: usize,
+    pub(super) offsets: Array<usize>,
+    pub(super) indices: Array<u32>,
+    pub(super) values: Array<f32>,
+    pub(super) cols: usize,
 }
 
 /// One row of a [`CsrMatrix`].
@@ -137,11 +137,6 @@ impl CsrMatrix {
             self.values.own().extend_from_slice(&entries[..count]);
         }
         self.offsets.own().push(self.indices.len());
-    }
-
-    /// The same for the columns in `list`, which ascends; their places there are their new numbers.
-    pub fn push_listed(&mut self, row: Row<'_>, list: &Shortlist) {
-        self.push_renamed(row, |j| list.has(j), |j| list.listed_place(j));
     }
 
     /// Appends all rows of `other`.

@@ -13,6 +13,7 @@ pub mod libsvm;
 pub mod prepare;
 mod raw;
 pub mod reader;
+mod restrict;
 mod row_weights;
 mod scale;
 mod sealed;

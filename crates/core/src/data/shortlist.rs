@@ -55,12 +55,12 @@ impl Shortlist {
     /// Where column `j` stands, if it does.
     #[inline]
     pub fn place(&self, j: u32) -> Option<usize> {
-        self.has(j).then(|| self.listed_place(j) as usize)
+        self.has(j).then(|| self.at(j) as usize)
     }
 
     /// Where column `j` stands, if it is listed; else anywhere.
     #[inline]
-    pub(super) fn listed_place(&self, j: u32) -> u32 {
+    pub(super) fn at(&self, j: u32) -> u32 {
         self.places[j as usize]
     }
 }

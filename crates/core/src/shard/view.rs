@@ -3,21 +3,13 @@
 //! Local column 0 is the intercept, as everywhere. When the restriction would be most of a large matrix,
 //! the whole matrix is used in place of a copy: it has the same meaning with the identity numbering.
 
-use std::ops::Range;
-
-use rayon::prelude::*;
-
 use crate::{
     data::{CsrMatrix, Row, Shortlist},
-    design::{Design, row_blocks},
+    design::Design,
 };
 
 /// A copy up to this size is always worth its memory.
 const SMALL_COPY: usize = 64 << 20;
-
-/// Rows that are worth a task, and tasks at a time.
-const BLOCK_ROWS: usize = 1024;
-const BLOCKS: usize = 8;
 
 /// Which columns a shard works on.
 #[derive(Debug, Default)]
@@ -26,8 +18,6 @@ pub(super) struct View {
     list: Shortlist,
     /// The restricted rows, unless the whole matrix serves.
     compact: Option<Design>,
-    /// Memory of blocks of rows on their way into a copy.
-    parts: Vec<CsrMatrix>,
 }
 
 impl View {
@@ -47,39 +37,11 @@ impl View {
         let entries: usize = self.list.columns().iter().map(|&j| counts[j as usize] as usize).sum();
         let bytes = entries * (size_of::<u32>() + size_of::<f32>());
         let worth_copying = bytes <= SMALL_COPY.max(design.matrix().bytes() * 2 / 5);
+        // Its memory is kept, for the system takes longer to give new memory than it takes to fill it.
         let mut compact = self.compact.take().map(Design::into_matrix).unwrap_or_default();
-        compact.clear();
         if worth_copying {
-            self.copy(design.matrix(), entries, &mut compact);
+            compact.restrict(design.matrix(), &self.list);
             self.compact = Some(Design::new(compact, design.has_intercept()));
-        } else {
-            // Where the whole matrix serves there is no memory for anything beside it.
-            self.parts = Vec::new();
-        }
-    }
-
-    /// The rows of `x`, restricted, in `out`: a few blocks of rows at a time in parallel, put together in order while they
-    /// are in the cache. Their memory is kept, for the system takes longer to give new memory than it takes to fill it.
-    fn copy(&mut self, x: &CsrMatrix, entries: usize, out: &mut CsrMatrix) {
-        out.set_cols(self.list.columns().len());
-        if entries == 0 {
-            return out.push_empty(x.rows());
-        }
-        out.reserve(x.rows(), entries);
-        let list = &self.list;
-        let fill = |part: &mut CsrMatrix, rows: Range<usize>| {
-            rows.for_each(|i| part.push_listed(x.row(i), list));
-        };
-        if rayon::current_num_threads() == 1 || x.rows() < 2 * BLOCK_ROWS {
-            return fill(out, 0..x.rows());
-        }
-        self.parts.resize_with(BLOCKS, CsrMatrix::default);
-        for wave in row_blocks(x.rows(), x.rows().div_ceil(BLOCK_ROWS)).chunks(BLOCKS) {
-            self.parts.par_iter_mut().zip(wave).for_each(|(part, rows)| {
-                part.clear();
-                fill(part, rows.clone());
-            });
-            self.parts[..wave.len()].iter().for_each(|part| out.append(part));
         }
     }
 
