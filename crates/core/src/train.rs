@@ -62,13 +62,13 @@ impl TrainingSet {
         let mut manner = Manner { preparation, labels: launch.labels, divisors: None };
         let (scale, count) = (config.get().scale, config.get().workers);
         if scale == Scale::None && count == 1 {
-            return Ok(Self { launch, shards: vec![rows], manner });
+            return Ok(Self::counted(launch, vec![rows], manner));
         }
         let mut rows = rows.unseal()?;
         manner.divisors = scale.divisors(&rows.x);
         manner.scale(&mut rows);
         if count == 1 {
-            return Ok(Self { launch, shards: vec![rows.into()], manner });
+            return Ok(Self::counted(launch, vec![rows.into()], manner));
         }
         let Rows { x, y, weights } = rows;
         let part = |p: usize| Rows {
@@ -77,7 +77,16 @@ impl TrainingSet {
             weights: weights.as_ref().map(|all| every(all, p, count)),
         };
         let shards = (0..count).map(part).collect();
-        Ok(Self { launch, shards, manner })
+        Ok(Self::counted(launch, shards, manner))
+    }
+
+    /// Counts the columns of what is in memory: beside reading and parsing this is nothing.
+    fn counted(launch: Launch, mut shards: Vec<Rows<Sealed>>, manner: Manner) -> Self {
+        for rows in &mut shards {
+            rows.x.widen(launch.job.cols);
+            rows.x.count();
+        }
+        Self { launch, shards, manner }
     }
 
     /// The facts of the whole.

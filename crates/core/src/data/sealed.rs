@@ -50,6 +50,14 @@ impl Sealed {
         }
     }
 
+    /// Counts the entries by column for [`Sealed::unseal_counted`], unless they are still to be verified: one pass will do
+    /// both then.
+    pub(crate) fn count(&mut self) {
+        if let State::Open { x, counts } = &mut self.0 {
+            counts.get_or_insert_with(|| ColumnCounts::of(x));
+        }
+    }
+
     /// Verifies the entries, by all threads.
     ///
     /// # Errors

@@ -16,9 +16,9 @@ use super::{
     pass::{Cell, LEG, Lane, Pass},
 };
 
-/// Most lanes of a pass, and how many times longer steps would have to be for one more.
+/// Most lanes of a pass, and how many times all of them the curvature of the conjugate is above that of the rows.
 const LANES: usize = 8;
-const SHORTER: f64 = 4.0;
+const FLATTER: f64 = 4.0;
 
 impl Shard {
     /// Applies `delta`, ascends, and returns the largest entries of `u - held`.
@@ -96,13 +96,13 @@ impl Shard {
         }
     }
 
-    /// In how many lanes a pass is made: as many as do not shorten its steps by much, which is so where the curvature of the
-    /// conjugate is far above that of the rows; and no more than columns are few enough to be copied all the time.
+    /// In how many lanes a pass is made (M4): as many as do not shorten its steps by much, which is so where the curvature
+    /// of the conjugate is far above that of the rows; and one where columns are too many to be copied all the time.
     fn lanes(&self, pass: &Pass<'_>) -> usize {
         let flat = self.job.loss.conjugate_curvature_min();
         let rows = pass.x.rows().max(1);
         let lengths: f64 = pass.x.values().iter().map(|&v| f64::from(v) * f64::from(v)).sum();
-        let most = flat / (SHORTER * pass.step * (lengths / rows as f64)).max(f64::MIN_POSITIVE);
+        let most = flat / (FLATTER * pass.step * (lengths / rows as f64)).max(f64::MIN_POSITIVE);
         let worth = self.view.len() * 4 <= pass.x.nnz() * LEG / rows;
         if worth { (most as usize).clamp(1, LANES) } else { 1 }
     }

@@ -40,7 +40,13 @@ impl View {
         // Its memory is kept, for the system takes longer to give new memory than it takes to fill it.
         let mut compact = self.compact.take().map(Design::into_matrix).unwrap_or_default();
         if worth_copying {
-            compact.restrict(design.matrix(), &self.list);
+            if entries == 0 {
+                compact.clear();
+                compact.push_empty(design.rows());
+                compact.set_cols(self.list.columns().len());
+            } else {
+                compact.restrict(design.matrix(), &self.list);
+            }
             self.compact = Some(Design::new(compact, design.has_intercept()));
         }
     }
