@@ -165,8 +165,7 @@ impl<'a> References<'a> {
             place[j as usize] = Some(at);
         }
         let mut x = CsrMatrix::new(support.len());
-        p.x.iter()
-            .for_each(|row| x.push_renamed(row, |j| place[j as usize].map_or(0, |at| at + 1)));
+        p.x.iter().for_each(|row| x.push_renamed(row, |j| place[j as usize]));
         let part = Problem { x: &x, ..*p };
         let start = support.iter().map(|&j| start[j as usize]).collect();
         let mut w = vec![0.0; p.x.cols()];

@@ -58,10 +58,9 @@ pub(crate) fn compact(mut models: Vec<Weights>, x: CsrMatrix) -> (CsrMatrix, Vec
     columns.dedup();
     let place = |j: u32| columns.binary_search(&j).ok().map(|at| at as u32);
     let mut kept = CsrMatrix::new(columns.len());
-    let name = |j: u32| place(j).unwrap_or(0);
-    x.iter().for_each(|row| kept.push_renamed(row, |j| place(j).is_some(), name));
+    x.iter().for_each(|row| kept.push_renamed(row, place));
     for index in models.iter_mut().flat_map(|model| &mut model.indices) {
-        *index = name(*index);
+        *index = place(*index).unwrap_or(0);
     }
     (kept, models)
 }

@@ -106,37 +106,14 @@ impl CsrMatrix {
         self.offsets.own().extend(std::iter::repeat_n(self.indices.len(), rows));
     }
 
-    /// Makes room for `rows` rows and `entries` entries in all.
-    pub fn reserve(&mut self, rows: usize, entries: usize) {
-        let (rows, entries) =
-            (rows.saturating_sub(self.rows()), entries.saturating_sub(self.nnz()));
-        self.offsets.own().reserve(rows);
-        self.indices.own().reserve(entries);
-        self.values.own().reserve(entries);
-    }
-
-    /// Appends those entries of `row` whose column is to be `kept`, by new numbers that keep their order.
-    ///
-    /// Which entries these are cannot be foreseen by a processor, so all are written and the others overwritten.
-    pub fn push_renamed(
-        &mut self,
-        row: Row<'_>,
-        kept: impl Fn(u32) -> bool,
-        name: impl Fn(u32) -> u32,
-    ) {
-        const CHUNK: usize = 64;
-        let (mut columns, mut entries) = ([0; CHUNK], [0.0; CHUNK]);
-        for (indices, values) in row.indices.chunks(CHUNK).zip(row.values.chunks(CHUNK)) {
-            let mut count = 0;
-            for (&j, &v) in indices.iter().zip(values) {
-                columns[count % CHUNK] = j;
-                entries[count % CHUNK] = v;
-                count += usize::from(kept(j));
+    /// Appends those entries of `row` whose column has a new number, in a numbering that keeps order.
+    pub fn push_renamed(&mut self, row: Row<'_>, name: impl Fn(u32) -> Option<u32>) {
+        for (&j, &v) in row.indices.iter().zip(row.values) {
+            if let Some(new) = name(j) {
+                self.push_entry(new, v);
             }
-            self.indices.own().extend(columns[..count].iter().map(|&j| name(j)));
-            self.values.own().extend_from_slice(&entries[..count]);
         }
-        self.offsets.own().push(self.indices.len());
+        self.end_row();
     }
 
     /// Appends all rows of `other`.

@@ -16,7 +16,7 @@ impl CsrMatrix {
     /// Which entries these are cannot be foreseen by a processor, so they are marked first, without a branch. The marks tell
     /// how many each row has, hence where every block of rows goes, and threads need not put pieces together afterwards.
     /// What memory there is is used again.
-    pub fn restrict(&mut self, x: &CsrMatrix, list: &Shortlist) {
+    pub fn restrict(&mut self, x: &Self, list: &Shortlist) {
         let marks = marks(&x.indices, list);
         self.count_marked(x, &marks);
         self.fill_marked(x, &marks, list);
@@ -24,7 +24,7 @@ impl CsrMatrix {
     }
 
     /// The ends of the rows.
-    fn count_marked(&mut self, x: &CsrMatrix, marks: &[u64]) {
+    fn count_marked(&mut self, x: &Self, marks: &[u64]) {
         let ends = self.offsets.own();
         ends.clear();
         ends.resize(x.rows() + 1, 0);
@@ -42,7 +42,7 @@ impl CsrMatrix {
     }
 
     /// The entries, where the ends of the rows are known.
-    fn fill_marked(&mut self, x: &CsrMatrix, marks: &[u64], list: &Shortlist) {
+    fn fill_marked(&mut self, x: &Self, marks: &[u64], list: &Shortlist) {
         let (ends, indices, values) = (&self.offsets, self.indices.own(), self.values.own());
         let entries = ends.last().copied().unwrap_or(0);
         indices.resize(entries, 0);
