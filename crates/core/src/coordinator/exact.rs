@@ -40,6 +40,8 @@ const DUAL_SHARE: f64 = 0.5;
 
 /// Columns for which a refit of all features costs next to nothing.
 const FEW_COLUMNS: usize = 4096;
+/// Entries of the data for which a search costs next to nothing.
+const FEW_ENTRIES: usize = 200_000;
 
 #[derive(Debug, Clone, SchemaRead, SchemaWrite)]
 enum Phase {
@@ -391,7 +393,8 @@ impl Exact {
         Next::All(directive)
     }
 
-    /// The gap is reached, but the model is not yet the best on its own support. Where the loss has a kink
+    /// The gap is reached, but the model is not yet the best on its own support, and where data are few the best around it
+    /// is found as quickly. Where the loss has a kink
     /// that would take long for little: the coordinate passes are the better solver there. Where all
     /// features are in and they are many, it would take longer than all before.
     fn polish(&mut self, tally: &mut Tally) -> Next {
@@ -399,12 +402,24 @@ impl Exact {
         if job.loss.has_kink() || settles(job) && job.cols > FEW_COLUMNS {
             return Next::Done(Stopped::Gap);
         }
+        if job.shards == 1 && job.chooses() && job.entries <= FEW_ENTRIES {
+            return self.finish_best(Finish::around, tally);
+        }
         self.refit_best(tally)
     }
 
     fn refit_best(&mut self, tally: &Tally) -> Next {
+        self.finish_best(Finish::polish_only, tally)
+    }
+
+    /// The finish that `begin` makes of the best model.
+    fn finish_best(
+        &mut self,
+        begin: impl Fn(Weights, &Tally) -> (Finish, Directive),
+        tally: &Tally,
+    ) -> Next {
         let model = tally.best().map(|best| best.model.clone()).unwrap_or_default();
-        let (finish, directive) = Finish::polish_only(model, tally);
+        let (finish, directive) = begin(model, tally);
         self.phase = Phase::Finishing(Box::new(finish));
         Next::All(directive)
     }

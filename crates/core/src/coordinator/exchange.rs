@@ -26,7 +26,7 @@ const WORTHWHILE: f64 = 1e-5;
 const FILL_STEPS: usize = 16;
 const HASTY_FILL_STEPS: usize = 4;
 /// Relative decrease of P that exchanges must promise when there is no time.
-const HASTY_WORTH: f64 = 3e-4;
+const HASTY_WORTH: f64 = 2e-5;
 /// How well a support is fitted before it is judged.
 const TRIAL: Effort = Effort { width: None, predicted: 1e-6, proven: 1e-2, evaluations: 600 };
 

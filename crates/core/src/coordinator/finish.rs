@@ -172,6 +172,11 @@ impl Finish {
         (this, ask)
     }
 
+    /// Only a search from `model`, and the last refits.
+    pub(super) fn around(model: Weights, tally: &Tally) -> (Self, Directive) {
+        Self::from_starts(VecDeque::from([model]), false, tally)
+    }
+
     /// Only the last refits, on the support of `model`.
     pub(super) fn polish_only(mut model: Weights, tally: &Tally) -> (Self, Directive) {
         model.make_room(tally.job().kept);
