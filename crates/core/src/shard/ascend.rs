@@ -83,7 +83,7 @@ impl Shard {
             step: f64::from(delta.caution) * self.job.shards as f64 * self.scale(),
             settling: false,
         };
-        let mut lanes = vec![Lane::default(); self.lanes(&pass)];
+        let mut lanes = vec![Lane::default(); self.lanes(pass.step)];
         let pass = Pass { step: pass.step * lanes.len() as f64, ..pass };
         let Self { tour, beta, job, number, .. } = self;
         tour.restart(beta.len());
@@ -98,12 +98,12 @@ impl Shard {
 
     /// In how many lanes a pass is made (M4): as many as do not shorten its steps by much, which is so where the curvature
     /// of the conjugate is far above that of the rows; and one where columns are too many to be copied all the time.
-    fn lanes(&self, pass: &Pass<'_>) -> usize {
-        let flat = self.job.loss.conjugate_curvature_min();
-        let rows = pass.x.rows().max(1);
-        let lengths: f64 = pass.x.values().iter().map(|&v| f64::from(v) * f64::from(v)).sum();
-        let most = flat / (FLATTER * pass.step * (lengths / rows as f64)).max(f64::MIN_POSITIVE);
-        let worth = self.view.len() * 4 <= pass.x.nnz() * LEG / rows;
+    fn lanes(&self, step: f64) -> usize {
+        let (x, flat) = (self.view.matrix(&self.design), self.job.loss.conjugate_curvature_min());
+        let rows = x.rows().max(1);
+        let lengths: f64 = x.values().iter().map(|&v| f64::from(v) * f64::from(v)).sum();
+        let most = flat / (FLATTER * step * (lengths / rows as f64)).max(f64::MIN_POSITIVE);
+        let worth = self.view.len() * 4 <= x.nnz() * LEG / rows;
         if worth { (most as usize).clamp(1, LANES) } else { 1 }
     }
 
@@ -130,5 +130,82 @@ impl Shard {
             self.held[j as usize] += f64::from(v);
         }
         Sparse { indices, values }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        config::{Config, Ridge},
+        coordinator::relative_gap,
+        data::CsrMatrix,
+        loss::LossKind,
+        shard::Rows,
+        synth::{TextOptions, TextRows},
+    };
+
+    const ROWS: usize = 6000;
+    const FEATURES: u32 = 60;
+
+    /// Every feature may be in the model, so that D comes to P.
+    fn shard() -> Shard {
+        let options = TextOptions {
+            features: FEATURES as usize,
+            nonzeros: 12.0,
+            informative: 10,
+            ..TextOptions::default()
+        };
+        let mut source = TextRows::new(&options).unwrap();
+        let (mut x, mut y, mut row) =
+            (CsrMatrix::new(FEATURES as usize + 1), Vec::new(), Vec::new());
+        for _ in 0..ROWS {
+            y.push(if source.next_row(&mut row) { 1.0 } else { -1.0 });
+            let (indices, values): (Vec<u32>, Vec<f32>) =
+                row.iter().map(|&(j, v)| (j + 1, v)).unzip();
+            x.push_row(&indices, &values);
+        }
+        let config = Config {
+            loss: LossKind::Logistic,
+            ridge: Ridge::Lambda(1e-2),
+            ..Config::new(FEATURES as usize)
+        };
+        let job = config.check().unwrap().job(ROWS, FEATURES as usize + 1, x.nnz());
+        Shard::new(0, job, Rows { x, y, weights: None })
+    }
+
+    fn rounds(count: u64, threads: usize) -> (Shard, Vec<Sparse<f32>>) {
+        let mut shard = shard();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let sent = pool.install(|| {
+            let round = |number| {
+                let mut delta = ModelDelta { caution: 1.0, whole: true, ..ModelDelta::default() };
+                for j in 0..=FEATURES {
+                    delta.push(j, shard.u[j as usize] as f32, 255);
+                }
+                shard.ascend(number, &delta)
+            };
+            (1..=count).map(round).collect()
+        });
+        (shard, sent)
+    }
+
+    #[test]
+    fn lanes_lead_to_the_optimum() {
+        let (mut shard, _) = rounds(12, 2);
+        assert_eq!(shard.lanes(shard.scale()), LANES);
+        shard.rebuild();
+        let scores = shard.design.scores(&shard.u);
+        let norm_sq: f64 = shard.u.iter().map(|v| v * v).sum();
+        let p = shard.loss_sum(&scores) / ROWS as f64 + shard.job.lambda / 2.0 * norm_sq;
+        let gap = relative_gap(p, shard.own_bound());
+        assert!((0.0..1e-3).contains(&gap), "{gap}");
+    }
+
+    #[test]
+    fn threads_never_change_what_lanes_find() {
+        let ((one, sent), (three, same)) = (rounds(3, 1), rounds(3, 3));
+        assert_eq!(sent, same);
+        assert_eq!(one.beta, three.beta);
     }
 }
