@@ -190,10 +190,11 @@ impl Pass<'_> {
         let (mut steepest, mut left_alone) = (0.0f64, false);
         for at in &mut tour.order {
             let i = *at as usize;
-            let Some((z, curvature)) = self.meet(i, model) else { continue };
+            let row = self.x.row(i);
+            let Some((z, curvature)) = self.meet(i, row, model) else { continue };
             if self.settling {
                 let (y, c) = (self.y[i], self.weight(i));
-                found.visited += self.x.row(i).indices.len();
+                found.visited += row.indices.len();
                 let in_sample = i.is_multiple_of(SAMPLE);
                 let value = if in_sample { c * loss.value(z, y) } else { 0.0 };
                 if in_sample {
@@ -210,9 +211,11 @@ impl Pass<'_> {
             }
             let next = loss.coordinate_step(beta[i], z, curvature, self.y[i]);
             let change = next - beta[i];
-            beta[i] = next;
-            steepest = steepest.max((curvature + flat) * change.abs());
-            self.follow(i, change, model);
+            if change != 0.0 {
+                beta[i] = next;
+                steepest = steepest.max((curvature + flat) * change.abs());
+                self.follow(i, row, change, model);
+            }
         }
         tour.slack = steepest;
         if left_alone {
@@ -244,10 +247,11 @@ impl Pass<'_> {
                 lane.found.clear();
                 for &i in rows {
                     let (i, before) = (i as usize, beta[i as usize]);
-                    let Some((z, curvature)) = self.meet(i, &mut lane.cells[..]) else { continue };
+                    let (row, cells) = (self.x.row(i), &mut lane.cells[..]);
+                    let Some((z, curvature)) = self.meet(i, row, cells) else { continue };
                     let next = loss.coordinate_step(before, z, curvature, self.y[i]);
                     lane.found.push((i as u32, next));
-                    self.follow(i, next - before, &mut lane.cells[..]);
+                    self.follow(i, row, next - before, cells);
                 }
             });
             let used = leg.len().div_ceil(part);
@@ -263,9 +267,14 @@ impl Pass<'_> {
 
     /// S1: the score of row `i`, and the curvature of D along its coordinate (M4). Values near the end of f32 can make
     /// them infinite: then alpha stays where it is, in the domain.
-    #[inline]
-    fn meet<W: Follower + ?Sized>(&self, i: usize, model: &mut W) -> Option<(f64, f64)> {
-        let (score, length) = model.look(i, self.x.row(i));
+    #[inline(always)]
+    fn meet<W: Follower + ?Sized>(
+        &self,
+        i: usize,
+        row: Row<'_>,
+        model: &mut W,
+    ) -> Option<(f64, f64)> {
+        let (score, length) = model.look(i, row);
         let constant = if self.intercept { model.constant() } else { None };
         let (w, theta) = constant.map_or((0.0, 0.0), |(&mut w, theta)| (w, theta));
         let (z, curvature) = (w + score, self.step * (theta + length) * self.weight(i));
@@ -273,8 +282,8 @@ impl Pass<'_> {
     }
 
     /// S2: the model follows.
-    #[inline]
-    fn follow<W: Follower + ?Sized>(&self, i: usize, change: f64, model: &mut W) {
+    #[inline(always)]
+    fn follow<W: Follower + ?Sized>(&self, i: usize, row: Row<'_>, change: f64, model: &mut W) {
         let by = -self.step * self.weight(i) * change;
         if by == 0.0 {
             return;
@@ -284,7 +293,7 @@ impl Pass<'_> {
         {
             *w += by * theta;
         }
-        model.shift(self.x.row(i), by);
+        model.shift(row, by);
     }
 
     #[inline]
