@@ -166,7 +166,7 @@ fn try_questions(shard: &mut Shard, job: ddiht_core::round::Job) {
         Directive::Sdiht { model: Weights::default(), unscored: vec![] },
         Directive::Nominate { probe: Probe::default(), count: 2, hasty: false },
         Directive::Certify { support: vec![0] },
-        Directive::Measure { model: Weights::default() },
+        Directive::Measure { model: Weights::default().into() },
     ];
     for (round, directive) in asked.iter().enumerate() {
         let reply = shard.handle(round as u64 + 1, directive);

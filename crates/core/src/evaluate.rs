@@ -97,8 +97,7 @@ impl Answers {
 
     /// `(1/N) sum l + (lambda/2) ||w||^2`.
     pub fn objective(&self, model: &Weights, lambda: f64) -> f64 {
-        let norm_sq: f64 = model.values.iter().map(|v| v * v).sum();
-        self.loss_sum / self.targets.len() as f64 + lambda / 2.0 * norm_sq
+        self.loss_sum / self.targets.len() as f64 + lambda / 2.0 * model.norm_sq()
     }
 
     /// The usual measures.

@@ -3,6 +3,8 @@
 //! One variant per meaning. Every message holds O(k) numbers, whatever the dimension. Numbers have the
 //! width they are exchanged with, so a run in one process computes the same as one over a network.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use wincode::{SchemaRead, SchemaWrite};
 
@@ -83,10 +85,26 @@ impl Weights {
         (self.indices, self.values) = entries.into_iter().unzip();
     }
 
+    /// `||w||^2`, the intercept included.
+    pub fn norm_sq(&self) -> f64 {
+        sum_of(&self.values, |v| v * v)
+    }
+
     /// Non-zero weights, the intercept (column 0) not counted.
     pub fn nnz(&self) -> usize {
         self.iter().filter(|&(j, v)| j > 0 && v != 0.0).count()
     }
+}
+
+/// The sum of `f` over many numbers: several sums side by side, for one alone waits for every addition before.
+#[inline]
+pub(crate) fn sum_of(numbers: &[f64], f: impl Fn(f64) -> f64) -> f64 {
+    let (chunks, rest) = numbers.as_chunks::<8>();
+    let mut sums = [0.0; 8];
+    for chunk in chunks {
+        sums.iter_mut().zip(chunk).for_each(|(sum, &v)| *sum += f(v));
+    }
+    sums.iter().sum::<f64>() + rest.iter().map(|&v| f(v)).sum::<f64>()
 }
 
 /// The job as every shard must know it.
@@ -190,7 +208,7 @@ pub enum Directive {
     /// The last round: how good the chosen model is on the training data.
     Measure {
         /// The model.
-        model: Weights,
+        model: Arc<Weights>,
     },
 }
 

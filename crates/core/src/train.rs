@@ -128,7 +128,7 @@ impl Trained {
         stopped: Stopped,
     ) -> Result<Self, TrainError> {
         let best = tally.best().ok_or(TrainError::NoModel)?;
-        let weights = best.model.clone();
+        let weights = Weights::clone(&best.model);
         let outcome = Outcome {
             objective: tally.final_objective().unwrap_or(best.objective),
             dual_bound: tally.bound(),

@@ -163,7 +163,7 @@ impl DirectiveDecoder {
                 Directive::Score { candidates: self.models("score.candidates", score.candidates)? }
             }
             Next::Measure(measure) => Directive::Measure {
-                model: self.model("measure.model", measure.model, self.bounds.support())?,
+                model: self.model("measure.model", measure.model, self.bounds.support())?.into(),
             },
             Next::Ending(_) => return Err(WireError::WrongRound { kind: "ending", round }),
         })

@@ -1,7 +1,7 @@
 //! The bound: from O(k) numbers of every shard to a value no k-sparse model can beat (M7, M8).
 
 use crate::{
-    round::{ConjugateSum, Evidence, Job, Weights},
+    round::{ConjugateSum, Evidence, Job, Weights, sum_of},
     threshold::{sum_of_largest, top_k_keeping},
 };
 
@@ -60,7 +60,7 @@ pub(super) fn certify_all(job: &Job, evidence: Evidence) -> Certificate {
 
 /// The bound then.
 pub(crate) fn bound_of_all(job: &Job, evidence: &Evidence) -> f64 {
-    let norm_sq = evidence.u.iter().map(|&v| upper_square(v, evidence.rounding)).sum();
+    let norm_sq = sum_of(&evidence.u, |v| upper_square(v, evidence.rounding));
     dual_bound(job, &evidence.conjugate, norm_sq)
 }
 

@@ -418,7 +418,7 @@ impl Exact {
         begin: impl Fn(Weights, &Tally) -> (Finish, Directive),
         tally: &Tally,
     ) -> Next {
-        let model = tally.best().map(|best| best.model.clone()).unwrap_or_default();
+        let model = tally.best().map(|best| Weights::clone(&best.model)).unwrap_or_default();
         let (finish, directive) = begin(model, tally);
         self.phase = Phase::Finishing(Box::new(finish));
         Next::All(directive)

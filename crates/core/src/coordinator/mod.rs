@@ -394,7 +394,7 @@ impl Coordinator {
     fn measure(&mut self, why: Stopped) {
         match self.tally.best() {
             Some(best) => {
-                let model = best.model.clone();
+                let model = Arc::clone(&best.model);
                 self.proceed(Next::All(Directive::Measure { model }));
             }
             None => self.finish(why),

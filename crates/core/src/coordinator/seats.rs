@@ -159,7 +159,7 @@ mod tests {
         let resumes = |asked: u64, column: u32, weight: f64| {
             let mut seats = Seats::new(2, Pace::Barrier);
             let model = Weights { indices: vec![column], values: vec![weight] };
-            seats.ask_all(asked, &Arc::new(Directive::Measure { model }));
+            seats.ask_all(asked, &Arc::new(Directive::Measure { model: model.into() }));
             seats.resume(&job, Pace::Barrier, 7)
         };
         assert!(resumes(7, 4, 1.0) && resumes(1, 0, -1.0));

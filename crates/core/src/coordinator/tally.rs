@@ -1,6 +1,6 @@
 //! What a run has reached: the best model, the best bound, and when to stop.
 
-use std::{collections::VecDeque, time::Duration};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use wincode::{SchemaRead, SchemaWrite};
@@ -44,8 +44,8 @@ pub enum Stopped {
 pub struct Best {
     /// P of the model.
     pub objective: f64,
-    /// The model; column 0 is the intercept.
-    pub model: Weights,
+    /// The model; column 0 is the intercept. It may have all columns, so that copies are to cost nothing.
+    pub model: Arc<Weights>,
 }
 
 /// The books of a run.
@@ -198,7 +198,7 @@ impl Tally {
     pub fn offer(&mut self, model: &Weights, loss_sum: f64) -> f64 {
         let objective = self.objective_of(model, loss_sum);
         if self.would_be_best(model, objective) {
-            self.best = Some(Best { objective, model: model.clone() });
+            self.best = Some(Best { objective, model: Arc::new(model.clone()) });
         }
         objective
     }
@@ -207,7 +207,7 @@ impl Tally {
     pub fn take(&mut self, model: Weights, loss_sum: f64) -> f64 {
         let objective = self.objective_of(&model, loss_sum);
         if self.would_be_best(&model, objective) {
-            self.best = Some(Best { objective, model });
+            self.best = Some(Best { objective, model: Arc::new(model) });
         }
         objective
     }
@@ -218,8 +218,7 @@ impl Tally {
 
     /// `(1/N) sum l + (lambda/2) ||w||^2`.
     pub fn objective_of(&self, model: &Weights, loss_sum: f64) -> f64 {
-        let norm_sq: f64 = model.values.iter().map(|v| v * v).sum();
-        loss_sum / self.job.total_rows as f64 + self.job.lambda / 2.0 * norm_sq
+        loss_sum / self.job.total_rows as f64 + self.job.lambda / 2.0 * model.norm_sq()
     }
 
     /// P of the best model as it was measured at the end, or as it was found.

@@ -24,7 +24,7 @@ fn questions() -> Vec<Directive> {
         Directive::Survey { columns: vec![0, 3], at: None },
         Directive::Sdiht { model: model.clone(), unscored: Vec::new() },
         Directive::Score { candidates: vec![model.clone()] },
-        Directive::Measure { model },
+        Directive::Measure { model: model.into() },
     ]
 }
 

@@ -339,12 +339,12 @@ fn measures_of_classes() {
         (with(|c| c.negatives[0] = 4), Code::InvalidArgument, "classes.true_negatives"),
         (with(|c| c.positives = vec![u64::MAX; 2]), Code::InvalidArgument, "classes.positives"),
     ];
-    check(&Directive::Measure { model: model() }, of(good.clone()), cases);
+    check(&Directive::Measure { model: model().into() }, of(good.clone()), cases);
     let negative = pb::Measures {
         loss: -1.0,
         task: Some(pb::measures::Task::Classes(pb::ClassMeasures::default())),
     };
-    let asked = Directive::Measure { model: model() };
+    let asked = Directive::Measure { model: model().into() };
     let refused = decode_for(&job(), &asked, Answer::Measures(negative));
     assert_refused(refused, Code::OutOfRange, "measures.loss");
 }
@@ -352,7 +352,7 @@ fn measures_of_classes() {
 #[test]
 fn measures_of_numbers() {
     let job = Job { loss: LossKind::Squared, ..job() };
-    let asked = Directive::Measure { model: model() };
+    let asked = Directive::Measure { model: model().into() };
     let good = pb::NumberMeasures { rows: 9, mean: -1.0, spread: 2.0, squared_error: 1.0 };
     let of = |numbers| {
         let task = Some(pb::measures::Task::Numbers(numbers));

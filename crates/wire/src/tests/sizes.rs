@@ -90,7 +90,7 @@ fn evidence_with_a_dual_round_takes_the_bytes_of_both_and_of_a_model() {
     let apart = [
         Directive::Ascend(delta.clone()),
         Directive::Certify { support: support.clone() },
-        Directive::Measure { model: model(0.1) },
+        Directive::Measure { model: model(0.1).into() },
     ];
     let apart: u64 = apart.iter().map(|directive| down(encoder, ROUND, directive)).sum();
     let attest = Directive::Attest(Attest { delta, support, model: model(0.1) });
@@ -145,7 +145,7 @@ fn the_largest_questions_fit_what_a_worker_receives() {
         Directive::Nominate { probe: wide, count: 9 * BUDGET, hasty: false },
         Directive::Score { candidates: scores.clone() },
         Directive::Sdiht { model: worst_model(BUDGET + 1), unscored: scores },
-        Directive::Measure { model: worst_model(9 * BUDGET + 1) },
+        Directive::Measure { model: worst_model(9 * BUDGET + 1).into() },
         Directive::Attest(Attest {
             delta: ModelDelta {
                 indices: worst_columns(BUDGET + 1, WIDE),

@@ -100,7 +100,7 @@ pub(super) fn directive() -> impl Strategy<Value = Directive> {
         (weights(K + 1), models())
             .prop_map(|(model, unscored)| Directive::Sdiht { model, unscored }),
         models().prop_map(|candidates| Directive::Score { candidates }),
-        weights(K + 1).prop_map(|model| Directive::Measure { model }),
+        weights(K + 1).prop_map(|model| Directive::Measure { model: model.into() }),
     ]
 }
 
