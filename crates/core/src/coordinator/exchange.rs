@@ -93,6 +93,9 @@ pub(super) struct Exchange {
     swap_next: bool,
     /// Trials of this size that failed in a row.
     failures: usize,
+    /// How long the first step of the last refit was, for each purpose: features that pull in one direction shorten it, and
+    /// the next ones are much like the last.
+    first_steps: [f64; 4],
     stage: Stage,
 }
 
@@ -123,6 +126,7 @@ impl Exchange {
             && is_width(self.width)
             && is_count(self.size)
             && is_count(self.failures)
+            && self.first_steps.iter().all(|step| step.is_finite())
     }
 
     /// Begins a search; the directive is its first question.
@@ -140,6 +144,7 @@ impl Exchange {
             hasty: start.hasty,
             swap_next: true,
             failures: 0,
+            first_steps: [1.0; 4],
             stage: Stage::Nominating,
         };
         let ask = this.nominate(tally);
@@ -176,7 +181,9 @@ impl Exchange {
             }
             Stage::Refitting { mut refit, purpose } => {
                 let slopes = slopes(replies)?;
-                match refit.tell(&slopes, tally) {
+                let told = refit.tell(&slopes, tally);
+                self.first_steps[purpose as usize] = refit.first_step().min(1.0);
+                match told {
                     Some(fit) if refit.exhausted() && !rough(purpose, &fit.model, tally) => {
                         Ok(self.widen(fit, purpose, tally))
                     }
@@ -296,7 +303,8 @@ impl Exchange {
             _ => TRIAL,
         };
         let effort = Effort { width: self.width, ..effort };
-        let refit = Refit::new(tally.job(), start, &curvature, effort, rival);
+        let refit = Refit::new(tally.job(), start, &curvature, effort, rival)
+            .stepping_first(self.first_steps[purpose as usize]);
         let ask = refit.ask();
         self.stage = Stage::Refitting { refit: Box::new(refit), purpose };
         Step::Ask(ask)

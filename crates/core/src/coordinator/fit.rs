@@ -87,6 +87,16 @@ impl Refit {
         }
     }
 
+    /// The same, whose first step is tried with this length.
+    pub(super) fn stepping_first(self, first: f64) -> Self {
+        Self { solver: self.solver.stepping_first(first), ..self }
+    }
+
+    /// The length of its first step.
+    pub(super) fn first_step(&self) -> f64 {
+        self.solver.first_step()
+    }
+
     /// The question to the shards.
     pub(crate) fn ask(&self) -> Directive {
         let model = Weights { indices: self.support.clone(), values: self.solver.point().to_vec() };

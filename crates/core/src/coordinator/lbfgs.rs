@@ -33,6 +33,8 @@ pub struct Lbfgs {
     /// `g'direction`, negative.
     slope: f64,
     step: f64,
+    /// The step that is tried first along the first direction, of which no pair tells the length; then the one that was taken.
+    first: f64,
     /// A point on the line that is good already, while a longer step is tried.
     in_hand: Option<Point>,
     trial: Vec<f64>,
@@ -91,6 +93,7 @@ impl Lbfgs {
             direction: Vec::new(),
             slope: 0.0,
             step: 1.0,
+            first: 1.0,
             in_hand: None,
             x,
             target,
@@ -111,10 +114,21 @@ impl Lbfgs {
             && finite(&self.x)
             && finite(&self.direction)
             && self.inverse.len() == n
+            && self.first.is_finite()
             && known(&self.g)
             && known(&self.direction)
             && self.pairs.iter().all(pair)
             && self.in_hand.as_ref().is_none_or(in_hand)
+    }
+
+    /// The same, with another length of the first step than that of the diagonal.
+    pub fn stepping_first(self, first: f64) -> Self {
+        Self { first, ..self }
+    }
+
+    /// The length of the first step, if there was one.
+    pub fn first_step(&self) -> f64 {
+        self.first
     }
 
     /// The point to evaluate.
@@ -171,6 +185,9 @@ impl Lbfgs {
     fn accept(&mut self, f: f64, g: Vec<f64>) -> Progress {
         let s: Vec<f64> = self.trial.iter().zip(&self.x).map(|(t, x)| t - x).collect();
         let y: Vec<f64> = g.iter().zip(&self.g).map(|(a, b)| a - b).collect();
+        if self.pairs.is_empty() {
+            self.first = self.step;
+        }
         self.remember(s, y);
         std::mem::swap(&mut self.x, &mut self.trial);
         (self.f, self.g) = (f, g);
@@ -213,7 +230,7 @@ impl Lbfgs {
         if self.good_enough() || self.left == 0 || !self.slope.is_finite() {
             return Progress::Done;
         }
-        self.step = 1.0;
+        self.step = if self.pairs.is_empty() { self.first } else { 1.0 };
         self.aim();
         Progress::Evaluate
     }

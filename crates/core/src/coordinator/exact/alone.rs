@@ -3,7 +3,7 @@
 
 use crate::round::{Directive, Job, Probe, Sparse, Weights};
 
-use super::{CERTIFY_EVERY, Exact, Exchange, Next, Phase, Start, Stopped, Tally, width};
+use super::{CERTIFY_EVERY, EARLY, Exact, Exchange, Next, Phase, Start, Stopped, Tally, width};
 
 /// Rounds on the relaxation between certificates.
 const RELAX_EVERY: u64 = 5;
@@ -53,9 +53,11 @@ impl Exact {
         Next::All(Directive::Settle { gap })
     }
 
-    /// Whether the dual rounds have done their part, which is to come near quickly.
+    /// Whether the dual rounds have done their part, which is to come near quickly. Those of several passes do it in few, and
+    /// then take longer than steps on the relaxation, which gain more.
     pub(super) fn relaxes_now(&self, tally: &Tally) -> bool {
-        relaxes(tally.job()) && self.together && tally.main_rounds >= CERTIFY_EVERY
+        let enough = if tally.job().passes > 1 { EARLY[0] } else { CERTIFY_EVERY };
+        relaxes(tally.job()) && self.together && tally.main_rounds >= enough
     }
 
     /// Steps towards the best bound there is.
