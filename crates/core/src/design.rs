@@ -3,11 +3,16 @@
 //! Sums over rows are cut into blocks by the data alone and added in block order, so the number of
 //! threads never changes a result.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::data::{ColumnCounts, CsrMatrix, Shortlist, columns::row_parts};
 
 pub(crate) use crate::data::columns::row_blocks;
+
+/// Entries from which on it pays to give each thread columns of its own.
+const MANY_ENTRIES: usize = 1 << 18;
 
 /// Rows of features; with `intercept`, each row also has the value 1 in column 0.
 #[derive(Debug, Clone)]
@@ -58,11 +63,11 @@ impl Design {
         self.x.cols()
     }
 
-    /// `x_i'w` for a dense `w`.
+    /// `x_i'w` for a dense `w`; quickest if row `i + 1` is the next.
     #[inline]
     pub fn score(&self, i: usize, w: &[f64]) -> f64 {
         let constant = if self.intercept { w[0] } else { 0.0 };
-        constant + self.x.row(i).dot(w)
+        constant + self.x.dot_in_order(i, w)
     }
 
     /// All scores, in parallel.
@@ -72,53 +77,25 @@ impl Design {
 
     /// `out += sum_i coefficient_i x_i`; rows with coefficient 0 cost nothing.
     pub fn scatter(&self, coefficients: &[f64], out: &mut [f64]) {
-        self.accumulate(out.as_chunks_mut().0, |i, sums: &mut [[f64; 1]]| {
+        self.add_terms(out.as_chunks_mut().0, |i| {
             let a = coefficients[i];
-            if a != 0.0 {
-                if self.intercept {
-                    sums[0][0] += a;
-                }
-                let row = self.x.row(i);
-                for (&j, &v) in row.indices.iter().zip(row.values) {
-                    sums[j as usize][0] += a * f64::from(v);
-                }
-            }
+            (a != 0.0).then_some(move |v| [a * v])
         });
     }
 
     /// `out += sum_i coefficient_i x_i^2`, squares entry by entry.
     pub fn scatter_squares(&self, coefficients: &[f64], out: &mut [f64]) {
-        self.accumulate(out.as_chunks_mut().0, |i, sums: &mut [[f64; 1]]| {
+        self.add_terms(out.as_chunks_mut().0, |i| {
             let a = coefficients[i];
-            if a != 0.0 {
-                if self.intercept {
-                    sums[0][0] += a;
-                }
-                let row = self.x.row(i);
-                for (&j, &v) in row.indices.iter().zip(row.values) {
-                    sums[j as usize][0] += a * f64::from(v) * f64::from(v);
-                }
-            }
+            (a != 0.0).then_some(move |v| [a * v * v])
         });
     }
 
     /// `out_j += [sum_i a_i x_ij, sum_i b_i x_ij^2]` for coefficients `(a_i, b_i)`, by one pass.
     pub fn scatter_both(&self, coefficients: &[(f64, f64)], out: &mut [[f64; 2]]) {
-        self.accumulate(out, |i, sums| {
+        self.add_terms(out, |i| {
             let (a, b) = coefficients[i];
-            if a == 0.0 && b == 0.0 {
-                return;
-            }
-            if self.intercept {
-                sums[0][0] += a;
-                sums[0][1] += b;
-            }
-            let row = self.x.row(i);
-            for (&j, &v) in row.indices.iter().zip(row.values) {
-                let (v, sum) = (f64::from(v), &mut sums[j as usize]);
-                sum[0] += a * v;
-                sum[1] += b * v * v;
-            }
+            (a != 0.0 || b != 0.0).then_some(move |v| [a * v, b * v * v])
         });
     }
 
@@ -131,7 +108,8 @@ impl Design {
         out: &mut [f64],
     ) {
         let constant = if self.intercept { list.place(0) } else { None };
-        self.accumulate(out.as_chunks_mut().0, |i, sums: &mut [[f64; 1]]| {
+        let parts = row_parts(self.rows(), out.len(), self.x.nnz());
+        accumulate(parts, out.as_chunks_mut().0, |i, sums: &mut [[f64; 1]]| {
             let change = changes(i);
             if let Some(at) = constant {
                 sums[at][0] += change(steps[at]);
@@ -163,38 +141,152 @@ impl Design {
         }
     }
 
-    /// Adds to `out` what `add(i, sums)` adds for every row. Each part of the rows has sums of its own.
-    fn accumulate<const W: usize>(
+    /// Adds `terms(i)` of the entries of every row to the sums of their columns; rows without such a function add nothing.
+    fn add_terms<const W: usize, F: Fn(f64) -> [f64; W]>(
         &self,
         out: &mut [[f64; W]],
-        add: impl Fn(usize, &mut [[f64; W]]) + Sync,
+        terms: impl Fn(usize) -> Option<F> + Sync,
     ) {
         let parts = row_parts(self.rows(), out.len(), self.x.nnz());
-        if parts.len() == 1 {
-            (0..self.rows()).for_each(|i| add(i, out));
-            return;
-        }
-        let partial: Vec<Vec<[f64; W]>> = parts
-            .into_par_iter()
-            .map(|part| {
-                let mut sums = vec![[0.0; W]; out.len()];
-                part.for_each(|i| add(i, &mut sums));
-                sums
-            })
-            .collect();
-        out.par_iter_mut().enumerate().with_min_len(4096).for_each(|(j, o)| {
-            for (at, o) in o.iter_mut().enumerate() {
-                *o += partial.iter().map(|sums| sums[j][at]).sum::<f64>();
+        let add_row = |i: usize, columns: &Range<usize>, sums: &mut [[f64; W]]| {
+            let Some(term) = terms(i) else { return };
+            if self.intercept && columns.contains(&0) {
+                add(&mut sums[0], term(1.0));
             }
+            let row = self.x.row(i).within(columns);
+            for (&j, &v) in row.indices.iter().zip(row.values) {
+                add(&mut sums[j as usize - columns.start], term(f64::from(v)));
+            }
+        };
+        if parts.len() > 1 {
+            let all = 0..out.len();
+            return accumulate(parts, out, |i, sums| add_row(i, &all, sums));
+        }
+        // Too many columns for sums of parts: each thread has columns of its own, and the sum of a column is the same
+        // wherever they are cut.
+        let mut strips = Vec::new();
+        let mut rest = out;
+        for columns in self.strips(rest.len()) {
+            let (strip, after) = rest.split_at_mut(columns.len());
+            strips.push((columns, strip));
+            rest = after;
+        }
+        strips.into_par_iter().for_each(|(columns, sums)| {
+            (0..self.rows()).for_each(|i| add_row(i, &columns, sums));
         });
     }
+
+    /// All columns in ranges, one a thread, with about as many entries in each as a few rows tell.
+    fn strips(&self, cols: usize) -> Vec<Range<usize>> {
+        let threads = if self.x.nnz() < MANY_ENTRIES { 1 } else { rayon::current_num_threads() };
+        let sample = (0..self.rows()).step_by((self.rows() / 64).max(1));
+        let mut seen: Vec<u32> = Vec::new();
+        if threads > 1 {
+            sample.for_each(|i| seen.extend_from_slice(self.x.row(i).indices));
+            seen.sort_unstable();
+        }
+        let quantile =
+            |part: usize| seen.get(seen.len() * part / threads).map_or(0, |&j| j as usize);
+        let inner = (1..threads).map(quantile);
+        let ends: Vec<usize> = [0].into_iter().chain(inner).chain([cols]).collect();
+        ends.windows(2).map(|pair| pair[0]..pair[1]).collect()
+    }
+}
+
+/// Adds to `out` what `add(i, sums)` adds for every row. Each part of the rows has sums of its own.
+fn accumulate<const W: usize>(
+    parts: Vec<Range<usize>>,
+    out: &mut [[f64; W]],
+    add: impl Fn(usize, &mut [[f64; W]]) + Sync,
+) {
+    if let [part] = &parts[..] {
+        part.clone().for_each(|i| add(i, out));
+        return;
+    }
+    let partial: Vec<Vec<[f64; W]>> = parts
+        .into_par_iter()
+        .map(|part| {
+            let mut sums = vec![[0.0; W]; out.len()];
+            part.for_each(|i| add(i, &mut sums));
+            sums
+        })
+        .collect();
+    out.par_iter_mut().enumerate().with_min_len(4096).for_each(|(j, o)| {
+        for (at, o) in o.iter_mut().enumerate() {
+            *o += partial.iter().map(|sums| sums[j][at]).sum::<f64>();
+        }
+    });
+}
+
+#[inline(always)]
+fn add<const W: usize>(sums: &mut [f64; W], terms: [f64; W]) {
+    sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
 }
 
 /// What `of` says of blocks of rows, in order; the blocks are cut by the number of rows alone.
 pub(crate) fn by_blocks<T: Send>(
     rows: usize,
-    of: impl Fn(std::ops::Range<usize>) -> T + Sync + Send,
+    of: impl Fn(Range<usize>) -> T + Sync + Send,
 ) -> Vec<T> {
     const FEW: usize = 4096;
     row_blocks(rows, (rows / FEW).clamp(1, 32)).into_par_iter().map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng;
+    use rand::RngExt;
+
+    /// So many columns that sums of parts would take too much, and weights are not near.
+    const COLS: usize = 200_000;
+    const ROWS: usize = 400;
+
+    fn wide() -> Design {
+        let mut random = rng::generator(7, 0, 0);
+        let mut x = CsrMatrix::new(COLS);
+        for _ in 0..ROWS {
+            let mut indices: Vec<u32> =
+                (0..800).map(|_| random.random_range(1..COLS as u32)).collect();
+            indices.sort_unstable();
+            indices.dedup();
+            let values: Vec<f32> = indices.iter().map(|_| random.random_range(-1.0..1.0)).collect();
+            x.push_row(&indices, &values);
+        }
+        assert!(x.nnz() >= MANY_ENTRIES && row_parts(ROWS, COLS, x.nnz()).len() == 1);
+        Design::new(x, true)
+    }
+
+    #[test]
+    fn sums_of_very_many_columns_are_the_same_however_columns_are_cut() {
+        let design = wide();
+        let a: Vec<f64> = (0..ROWS).map(|i| (i % 5) as f64 - 2.0).collect();
+        let both: Vec<(f64, f64)> = a.iter().map(|&a| (a, a * a)).collect();
+        let mut expected = vec![[0.0; 2]; COLS];
+        for (i, row) in design.matrix().iter().enumerate() {
+            add(&mut expected[0], [a[i], a[i] * a[i]]);
+            for (&j, &v) in row.indices.iter().zip(row.values) {
+                let v = f64::from(v);
+                add(&mut expected[j as usize], [a[i] * v, a[i] * a[i] * v * v]);
+            }
+        }
+        for threads in [1, 2, 5] {
+            let (mut sums, mut pairs) = (vec![0.0; COLS], vec![[0.0; 2]; COLS]);
+            rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| {
+                assert_eq!(design.strips(COLS).len(), threads);
+                design.scatter(&a, &mut sums);
+                design.scatter_both(&both, &mut pairs);
+            });
+            assert!(sums.iter().zip(&expected).all(|(sum, e)| *sum == e[0]));
+            assert_eq!(pairs, expected);
+        }
+    }
+
+    #[test]
+    fn far_weights_give_the_same_scores() {
+        let design = wide();
+        let w: Vec<f64> = (0..COLS).map(|j| 1.0 / (j + 1) as f64).collect();
+        let expected: Vec<f64> = design.matrix().iter().map(|row| w[0] + row.dot(&w)).collect();
+        assert_eq!(design.scores(&w), expected);
+    }
 }

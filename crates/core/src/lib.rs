@@ -27,6 +27,7 @@ pub mod data;
 pub mod design;
 pub mod enrol;
 pub mod evaluate;
+mod fetch;
 pub mod folds;
 pub mod local;
 pub mod loss;

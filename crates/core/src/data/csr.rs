@@ -4,12 +4,17 @@
 //! file is column `j` (a 0-based one is column `j + 1`). The constant feature is applied by
 //! [`crate::design::Design`], so that a file on disk never has to be rewritten for it.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::array::Array;
+use crate::fetch;
 
 /// Rows that one task of [`CsrMatrix::par_rows_mut`] takes: enough to pay for the task.
 const BLOCK_ROWS: usize = 4096;
+/// How many entries before its turn a weight is asked for.
+const AHEAD: usize = 128;
 
 /// A sparse matrix by rows. Within a row the indices ascend strictly.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,6 +80,28 @@ impl CsrMatrix {
     pub fn row(&self, i: usize) -> Row<'_> {
         let span = self.offsets[i]..self.offsets[i + 1];
         Row { indices: &self.indices[span.clone()], values: &self.values[span] }
+    }
+
+    /// `x_i'w`, where rows are taken in order: weights that are far are asked for before their turn.
+    #[inline]
+    pub(crate) fn dot_in_order(&self, i: usize, w: &[f64]) -> f64 {
+        if !fetch::are_far(w) {
+            return self.row(i).dot(w);
+        }
+        let coming = &self.indices[self.offsets[i]..];
+        self.row(i).dot_beside(w, |place| {
+            if let Some(next) = coming.get(place + AHEAD..place + AHEAD + 4) {
+                next.iter().for_each(|&j| fetch::element(w, j as usize));
+            }
+        })
+    }
+
+    /// Asks memory for row `i`.
+    #[inline]
+    pub(crate) fn fetch_row(&self, i: usize) {
+        let row = self.row(i);
+        fetch::all(row.indices);
+        fetch::all(row.values);
     }
 
     /// All rows in order.
@@ -288,10 +315,17 @@ impl Row<'_> {
     /// `x'w`, summed in f64: four sums side by side, for one alone waits for every addition before.
     #[inline]
     pub fn dot(&self, w: &[f64]) -> f64 {
+        self.dot_beside(w, |_| ())
+    }
+
+    /// The same, with something else done before every four entries from a place in the row on.
+    #[inline(always)]
+    pub(crate) fn dot_beside(&self, w: &[f64], mut beside: impl FnMut(usize)) -> f64 {
         let (indices, more) = self.indices.as_chunks::<4>();
         let (values, rest) = self.values.as_chunks::<4>();
         let mut sums = [0.0; 4];
-        for (j, v) in indices.iter().zip(values) {
+        for (four, (j, v)) in indices.iter().zip(values).enumerate() {
+            beside(4 * four);
             for lane in 0..4 {
                 sums[lane] += f64::from(v[lane]) * w[j[lane] as usize];
             }
@@ -308,6 +342,20 @@ impl Row<'_> {
         for (&j, &v) in self.indices.iter().zip(self.values) {
             out[j as usize] += a * f64::from(v);
         }
+    }
+
+    /// The entries in a range of columns.
+    #[inline]
+    pub(crate) fn within(self, columns: &Range<usize>) -> Self {
+        let before = |end: usize| match self.indices.last() {
+            Some(&last) if last as usize >= end => {
+                self.indices.partition_point(|&j| (j as usize) < end)
+            }
+            _ => self.indices.len(),
+        };
+        let first = if columns.start == 0 { 0 } else { before(columns.start) };
+        let span = first..before(columns.end);
+        Self { indices: &self.indices[span.clone()], values: &self.values[span] }
     }
 
     /// `||x||^2`.

@@ -90,7 +90,7 @@ impl Shard {
         for local in 0..job.passes as u64 {
             let turn = (job.seed, *number, round * job.passes as u64 + local);
             with_loss!(job.loss, l => match lanes.len() {
-                1 => drop(pass.run(l, turn, tour, &mut cells[..], beta)),
+                1 => pass.run(l, turn, tour, &mut cells[..], beta),
                 _ => pass.run_lanes(l, turn, tour, (&mut cells, &mut lanes), beta),
             });
         }

@@ -15,6 +15,8 @@ mod state;
 mod survey;
 mod view;
 
+use rayon::prelude::*;
+
 use crate::{
     data::{ColumnCounts, CsrMatrix, DataError, Sealed},
     design::{ColumnFacts, Design},
@@ -117,7 +119,7 @@ impl Shard {
             job,
             facts,
             beta: vec![0.0; design.rows()],
-            u: vec![0.0; job.cols],
+            u: touched(job.cols),
             held: vec![0.0; job.cols],
             model: vec![0.0; job.cols],
             theta: vec![0; job.cols],
@@ -216,4 +218,12 @@ impl Shard {
     pub(crate) fn dual(&self) -> (&[f64], &[f64]) {
         (&self.beta, &self.u)
     }
+}
+
+/// Zeros in memory that the system has really given: the first pass over very many columns would have to wait for each page
+/// of it, and hints ask in vain for what is not there.
+fn touched(cols: usize) -> Vec<f64> {
+    let mut zeros = vec![0.0; cols];
+    zeros.par_chunks_mut(1 << 14).for_each(|part| part.fill(0.0));
+    zeros
 }

@@ -2,13 +2,17 @@
 //!
 //! One row after another from anywhere would wait for memory each time. So rows are visited in groups of neighbours, which
 //! memory delivers as a stream; and since neighbours are often alike (files are sorted by label or date), many groups from
-//! anywhere take turns. A pass is twice as fast that way (imdb, all columns), and passes are no more.
+//! anywhere take turns. A pass is twice as fast that way (imdb, all columns), and passes are no more. What is far all the
+//! same is asked for before its turn (`fetch`).
+
+use std::ops::Range;
 
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
 
 use crate::{
     data::{CsrMatrix, Row},
+    fetch,
     loss::Loss,
     rng,
 };
@@ -18,8 +22,8 @@ const GROUP: usize = 16;
 const LANES: usize = 16;
 /// Rows that a lane goes through before it hears of the others.
 pub(super) const LEG: usize = 512;
-/// One row in this many is looked at to tell how far a pass has come.
-const SAMPLE: usize = 4;
+/// How many turns before its own a row is asked for.
+const AHEAD: usize = 8;
 
 /// The rows of a pass.
 pub(super) struct Pass<'a> {
@@ -29,14 +33,14 @@ pub(super) struct Pass<'a> {
     pub(super) weights: Option<&'a [f64]>,
     /// `sigma' / (lambda N)`.
     pub(super) step: f64,
-    /// Whether rows that press against an end of the domain are left alone from then on, and how far things are is told.
+    /// Whether rows that press against an end of the domain are left alone from then on.
     pub(super) settling: bool,
 }
 
 /// Weights that follow the dual variables.
 pub(super) trait Follower {
-    /// `x'w` and `sum_j theta_j x_j^2` of row `i`, without the constant feature.
-    fn look(&self, i: usize, row: Row<'_>) -> (f64, f64);
+    /// `x'w` and `sum_j theta_j x_j^2` of row `i`, without the constant feature; the row with columns `next` follows.
+    fn look(&self, i: usize, row: Row<'_>, next: &[u32]) -> (f64, f64);
 
     /// `w += by theta x`.
     fn shift(&mut self, row: Row<'_>, by: f64);
@@ -55,7 +59,7 @@ pub(super) struct Cell {
 impl Follower for [Cell] {
     /// Each in two sums side by side.
     #[inline]
-    fn look(&self, _i: usize, row: Row<'_>) -> (f64, f64) {
+    fn look(&self, _i: usize, row: Row<'_>, _next: &[u32]) -> (f64, f64) {
         let (indices, last) = row.indices.as_chunks::<2>();
         let (values, rest) = row.values.as_chunks::<2>();
         let (mut z, mut norm) = ([0.0; 2], [0.0; 2]);
@@ -97,8 +101,18 @@ pub(super) struct Plain<'a> {
 
 impl Follower for Plain<'_> {
     #[inline]
-    fn look(&self, i: usize, row: Row<'_>) -> (f64, f64) {
-        (row.dot(&self.w), f64::from(self.lengths[i]))
+    fn look(&self, i: usize, row: Row<'_>, next: &[u32]) -> (f64, f64) {
+        let length = f64::from(self.lengths[i]);
+        if !fetch::are_far(&self.w) {
+            return (row.dot(&self.w), length);
+        }
+        let ask = |columns: &[u32]| {
+            columns.iter().for_each(|&j| fetch::element(&self.w, j as usize));
+        };
+        let mut coming = next.chunks(4);
+        let score = row.dot_beside(&self.w, |_| coming.next().into_iter().for_each(ask));
+        coming.for_each(ask);
+        (score, length)
     }
 
     #[inline]
@@ -129,20 +143,9 @@ pub(super) struct Tour {
     groups: Vec<u32>,
     /// The largest slope of the last pass: what presses against an end by more will hardly come back.
     slack: f64,
-    /// Losses of the rows in the sample that are left alone.
-    resting: f64,
-}
-
-/// What a pass has found.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Found {
-    /// Of the rows in the sample, as each was met: losses, what they are above their dual terms, and `-sum alpha_i x_i'w`,
-    /// which is `lambda N ||w||^2` for all rows where `w = u`.
-    pub(super) loss: f64,
-    pub(super) gap: f64,
-    pub(super) product: f64,
-    /// Entries visited.
-    pub(super) visited: usize,
+    /// That of the pass under way, and whether rows were left alone in it.
+    steepest: f64,
+    left_alone: bool,
 }
 
 impl Tour {
@@ -150,16 +153,12 @@ impl Tour {
     pub(super) fn restart(&mut self, rows: usize) {
         self.live.clear();
         self.live.extend(0..rows as u32);
-        (self.slack, self.resting) = (f64::INFINITY, 0.0);
-    }
-
-    /// The sample's part of `rows` rows.
-    pub(super) fn sampled(rows: usize) -> f64 {
-        rows.div_ceil(SAMPLE) as f64 / rows.max(1) as f64
+        self.slack = f64::INFINITY;
     }
 
     /// Draws the order of the next pass, named by (seed, shard, number of the pass).
-    fn shuffle(&mut self, (seed, shard, turn): (u64, usize, u64)) {
+    pub(super) fn begin(&mut self, (seed, shard, turn): (u64, usize, u64)) {
+        (self.steepest, self.left_alone) = (0.0, false);
         let mut random = rng::generator(seed, shard, turn);
         self.groups.clear();
         self.groups.extend(0..self.live.len().div_ceil(GROUP) as u32);
@@ -170,6 +169,22 @@ impl Tour {
                 let row = |&group: &u32| self.live.get(group as usize * GROUP + place);
                 self.order.extend(bundle.iter().filter_map(row));
             }
+        }
+    }
+
+    /// Half of a pass that has begun: the places of its rows.
+    pub(super) fn half(&self, number: usize) -> Range<usize> {
+        let middle = self.order.len() / 2;
+        if number == 0 { 0..middle } else { middle..self.order.len() }
+    }
+
+    /// Draws the conclusions of a pass.
+    pub(super) fn end(&mut self) {
+        self.slack = self.steepest;
+        if self.left_alone {
+            self.live.clear();
+            self.live.extend(self.order.iter().filter(|&&i| i != u32::MAX));
+            self.live.sort_unstable();
         }
     }
 }
@@ -183,47 +198,43 @@ impl Pass<'_> {
         tour: &mut Tour,
         model: &mut W,
         beta: &mut [f64],
-    ) -> Found {
-        tour.shuffle(turn);
-        let flat = loss.conjugate_curvature_min();
-        let mut found = Found { loss: tour.resting, ..Found::default() };
-        let (mut steepest, mut left_alone) = (0.0f64, false);
-        for at in &mut tour.order {
-            let i = *at as usize;
-            let row = self.x.row(i);
-            let Some((z, curvature)) = self.meet(i, row, model) else { continue };
-            if self.settling {
-                let (y, c) = (self.y[i], self.weight(i));
-                found.visited += row.indices.len();
-                let in_sample = i.is_multiple_of(SAMPLE);
-                let value = if in_sample { c * loss.value(z, y) } else { 0.0 };
-                if in_sample {
-                    found.loss += value;
-                    found.gap += value + c * (loss.conjugate(beta[i], y) - beta[i] * z);
-                    found.product -= c * beta[i] * z;
-                }
-                if loss.outward(beta[i], z, y) > tour.slack {
-                    tour.resting += value;
-                    left_alone = true;
-                    *at = u32::MAX;
-                    continue;
-                }
+    ) {
+        tour.begin(turn);
+        self.stretch(loss, 0..tour.order.len(), tour, model, beta);
+        tour.end();
+    }
+
+    /// The same for the rows at some places of a pass that has begun. Returns the entries visited.
+    pub(super) fn stretch<L: Loss, W: Follower + ?Sized>(
+        &self,
+        loss: L,
+        places: Range<usize>,
+        tour: &mut Tour,
+        model: &mut W,
+        beta: &mut [f64],
+    ) -> usize {
+        let (flat, far) = (loss.conjugate_curvature_min(), self.rows_are_far());
+        let (mut steepest, mut visited) = (tour.steepest, 0);
+        for at in places {
+            let i = tour.order[at] as usize;
+            let (row, next) = self.expect(&tour.order, at, far);
+            visited += row.indices.len();
+            let Some((z, curvature)) = self.meet(i, row, next, model) else { continue };
+            if self.settling && loss.outward(beta[i], z, self.y[i]) > tour.slack {
+                tour.left_alone = true;
+                tour.order[at] = u32::MAX;
+                continue;
             }
-            let next = loss.coordinate_step(beta[i], z, curvature, self.y[i]);
-            let change = next - beta[i];
+            let step = loss.coordinate_step(beta[i], z, curvature, self.y[i]);
+            let change = step - beta[i];
             if change != 0.0 {
-                beta[i] = next;
+                beta[i] = step;
                 steepest = steepest.max((curvature + flat) * change.abs());
                 self.follow(i, row, change, model);
             }
         }
-        tour.slack = steepest;
-        if left_alone {
-            tour.live.clear();
-            tour.live.extend(tour.order.iter().filter(|&&i| i != u32::MAX));
-            tour.live.sort_unstable();
-        }
-        found
+        tour.steepest = steepest;
+        visited
     }
 
     /// The same by several lanes: each goes through rows of its own with weights of its own, as if the others did what it
@@ -237,21 +248,21 @@ impl Pass<'_> {
         (model, lanes): (&mut [Cell], &mut [Lane]),
         beta: &mut [f64],
     ) {
-        tour.shuffle(turn);
-        let share = 1.0 / lanes.len() as f64;
+        tour.begin(turn);
+        let (share, far) = (1.0 / lanes.len() as f64, self.rows_are_far());
         for leg in tour.order.chunks(LEG * lanes.len()) {
             let part = leg.len().div_ceil(lanes.len());
             lanes.par_iter_mut().zip(leg.par_chunks(part)).for_each(|(lane, rows)| {
                 lane.cells.clear();
                 lane.cells.extend_from_slice(model);
                 lane.found.clear();
-                for &i in rows {
+                for (at, &i) in rows.iter().enumerate() {
                     let (i, before) = (i as usize, beta[i as usize]);
-                    let (row, cells) = (self.x.row(i), &mut lane.cells[..]);
-                    let Some((z, curvature)) = self.meet(i, row, cells) else { continue };
-                    let next = loss.coordinate_step(before, z, curvature, self.y[i]);
-                    lane.found.push((i as u32, next));
-                    self.follow(i, row, next - before, cells);
+                    let ((row, next), cells) = (self.expect(rows, at, far), &mut lane.cells[..]);
+                    let Some((z, curvature)) = self.meet(i, row, next, cells) else { continue };
+                    let step = loss.coordinate_step(before, z, curvature, self.y[i]);
+                    lane.found.push((i as u32, step));
+                    self.follow(i, row, step - before, cells);
                 }
             });
             let used = leg.len().div_ceil(part);
@@ -259,10 +270,25 @@ impl Pass<'_> {
                 let moved: f64 = lanes[..used].iter().map(|lane| lane.cells[j].w - cell.w).sum();
                 cell.w += share * moved;
             }
-            for &(i, next) in lanes[..used].iter().flat_map(|lane| &lane.found) {
-                beta[i as usize] = next;
+            for &(i, step) in lanes[..used].iter().flat_map(|lane| &lane.found) {
+                beta[i as usize] = step;
             }
         }
+    }
+
+    /// Whether rows out of order have to be waited for.
+    fn rows_are_far(&self) -> bool {
+        fetch::stretches_are_far(self.x.bytes())
+    }
+
+    /// The row whose turn it is and the columns of the one after it; if they are `far`, one of the next is asked for.
+    #[inline(always)]
+    fn expect(&self, order: &[u32], at: usize, far: bool) -> (Row<'_>, &[u32]) {
+        if far && let Some(&later) = order.get(at + AHEAD) {
+            self.x.fetch_row(later as usize);
+        }
+        let next = order.get(at + 1).map_or(&[][..], |&i| self.x.row(i as usize).indices);
+        (self.x.row(order[at] as usize), next)
     }
 
     /// S1: the score of row `i`, and the curvature of D along its coordinate (M4). Values near the end of f32 can make
@@ -272,9 +298,10 @@ impl Pass<'_> {
         &self,
         i: usize,
         row: Row<'_>,
+        next: &[u32],
         model: &mut W,
     ) -> Option<(f64, f64)> {
-        let (score, length) = model.look(i, row);
+        let (score, length) = model.look(i, row, next);
         let constant = if self.intercept { model.constant() } else { None };
         let (w, theta) = constant.map_or((0.0, 0.0), |(&mut w, theta)| (w, theta));
         let (z, curvature) = (w + score, self.step * (theta + length) * self.weight(i));

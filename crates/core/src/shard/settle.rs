@@ -4,30 +4,54 @@
 //! Given   the relative gap to reach
 //! Pass    every live row once, in random order; a row that presses against an end of its domain by more than any slope of
 //!         the pass before is left alone (*shrinking*)
-//! Check   when the gap is about what is wanted: rows in a sample tell theirs as the pass meets them, which is before
-//!         their own step, so the decrease since the pass before tells what that step was worth. Then `u` is summed afresh,
-//!         and P and D are those of all rows
+//! Look    at the losses and conjugates of a sample of the rows: what they differ by is the gap, row by row, for `w = u`
+//! Check   when the sample says that the gap is reached: `u` is summed afresh, and P and D are those of all rows
 //! Returns the evidence of the last check, and its cost
+
+use std::ops::Range;
 
 use rayon::prelude::*;
 
 use crate::{
     coordinator::{certificate::bound_of_all, relative_gap},
-    loss::with_loss,
-    round::{Evidence, Reply, Settled},
+    design::row_blocks,
+    loss::{Loss, with_loss},
+    round::{Evidence, Reply, Settled, sum_of},
 };
 
 use super::{
     Shard, conjugate_sum,
-    pass::{Found, Pass, Plain, Tour},
+    pass::{Pass, Plain},
 };
 
 /// Fewest and most passes for one directive, and entries that they may visit in between: somebody may want to know how far
 /// the run is, or end it.
 const PASSES: [u64; 2] = [16, 256];
 const WORK: u64 = 1 << 30;
-/// The first estimate has to be below the gap by this factor; later ones by what the first was wrong.
-const AIM: f64 = 0.6;
+/// Neighbours that are looked at together, and one such group in how many is where rows are many.
+const GROUP: usize = 16;
+const SAMPLE: usize = 8;
+const MANY_ROWS: usize = 4096;
+/// The gap of the first sample has to be below the one to reach by this factor; later ones by what the first was wrong.
+const AIM: f64 = 0.9;
+/// Most halves of a pass without a sample.
+const PATIENCE: u64 = 8;
+
+/// The last sample: its gap, after how many halves of a pass, and after how many to take the next.
+struct Outlook {
+    gap: f64,
+    halves: u64,
+    next: u64,
+}
+
+impl Outlook {
+    /// The next one after half of what would lead to `goal` if the gap shrank on as it did.
+    fn after(&self, halves: u64, gap: f64, goal: f64) -> Self {
+        let each = (gap / self.gap).ln() / (halves - self.halves) as f64;
+        let left = if each < 0.0 { (goal / gap).ln() / each } else { 0.0 };
+        Self { gap, halves, next: halves + ((left / 2.0) as u64).clamp(1, PATIENCE) }
+    }
+}
 
 impl Shard {
     pub(super) fn settle(&mut self, round: u64, gap: f64) -> Reply {
@@ -36,30 +60,32 @@ impl Shard {
             let rows = (0..x.rows()).into_par_iter().with_min_len(1024);
             self.lengths = rows.map(|i| x.row(i).norm_sq() as f32).collect();
         }
-        let most = (WORK / self.job.entries.max(1) as u64).clamp(PASSES[0], PASSES[1]);
+        let most = 2 * (WORK / self.job.entries.max(1) as u64).clamp(PASSES[0], PASSES[1]);
         self.tour.restart(self.beta.len());
-        let (mut visited, mut last, mut aim, mut passes) = (0, f64::INFINITY, AIM, 0);
+        let (mut visited, mut aim, mut halves) = (0, AIM, 0);
+        let mut outlook = Outlook { gap: 1.0, halves: 0, next: 2 };
         loop {
-            passes += 1;
-            let found = self.settling_pass(round * PASSES[1] + passes);
-            visited += found.visited as u64;
-            let (objective, excess) = self.outlook(&found);
-            let since = if last.is_finite() { (excess / last).clamp(0.0, 1.0) } else { 1.0 };
-            last = excess;
-            let estimate = excess * since / objective;
-            if estimate > aim * gap && passes < most {
+            visited += self.half_a_pass(round * PASSES[1], halves) as u64;
+            halves += 1;
+            if halves < outlook.next.min(most) {
+                continue;
+            }
+            let estimate = self.sampled_gap(halves as usize);
+            outlook = outlook.after(halves, estimate, aim * gap);
+            if estimate > aim * gap && halves < most {
                 continue;
             }
             let (settled, reached) = self.check();
             visited += 2 * self.job.entries as u64;
-            if reached <= gap || passes == most {
+            if reached <= gap || halves == most {
                 return Reply::Settled(Settled { visited, ..settled });
             }
             aim = aim.min(estimate / reached);
         }
     }
 
-    fn settling_pass(&mut self, number: u64) -> Found {
+    /// After so many halves of passes, which are numbered from `first` on. Returns the entries visited.
+    fn half_a_pass(&mut self, first: u64, halves: u64) -> usize {
         let pass = Pass {
             x: self.design.matrix(),
             intercept: self.job.intercept,
@@ -69,17 +95,42 @@ impl Shard {
             settling: true,
         };
         let mut model = Plain { w: std::mem::take(&mut self.u), lengths: &self.lengths };
-        let turn = (self.job.seed, self.number, number);
         let (tour, beta) = (&mut self.tour, &mut self.beta);
-        let found = with_loss!(self.job.loss, l => pass.run(l, turn, tour, &mut model, beta));
+        let half = (halves % 2) as usize;
+        if half == 0 {
+            tour.begin((self.job.seed, self.number, first + halves / 2 + 1));
+        }
+        let places = tour.half(half);
+        let visited =
+            with_loss!(self.job.loss, l => pass.stretch(l, places, tour, &mut model, beta));
+        if half == 1 {
+            tour.end();
+        }
         self.u = model.w;
-        found
+        visited
     }
 
-    /// P, and what it is above D, as a pass saw them.
-    fn outlook(&self, found: &Found) -> (f64, f64) {
-        let rows = self.job.total_rows as f64 * Tour::sampled(self.beta.len());
-        ((found.loss + found.product / 2.0) / rows, found.gap / rows)
+    /// What the relative gap is about, by a sample of the rows, which depends on `number`.
+    fn sampled_gap(&self, number: usize) -> f64 {
+        let rows = self.beta.len();
+        let each = if rows < MANY_ROWS { 1 } else { SAMPLE };
+        let first = number % each;
+        let groups = rows.div_ceil(GROUP).saturating_sub(first).div_ceil(each);
+        // Sums of losses, of what they differ from their dual terms by, and of `-alpha_i x_i'u`: `lambda N ||u||^2` of all.
+        let sums = |block: Range<usize>| {
+            let group = |at: usize| (first + each * at) * GROUP;
+            let sampled = block.flat_map(|at| group(at)..(group(at) + GROUP).min(rows));
+            sampled.fold([0.0; 3], |[loss, gap, product], i| {
+                let (z, y, c) = (self.design.score(i, &self.u), self.y[i], self.weight(i));
+                let b = self.beta[i];
+                let (value, conjugate) =
+                    with_loss!(self.job.loss, l => (l.value(z, y), l.conjugate(b, y)));
+                [loss + c * value, gap + c * (value + conjugate - b * z), product - c * b * z]
+            })
+        };
+        let parts: Vec<[f64; 3]> = row_blocks(groups, 16).into_par_iter().map(sums).collect();
+        let sum = |at: usize| parts.iter().map(|part| part[at]).sum::<f64>();
+        sum(1) / (sum(0) + sum(2) / 2.0)
     }
 
     /// The state as it is, from sums made afresh, and its relative gap.
@@ -96,7 +147,7 @@ impl Shard {
             rounding: self.rounding(),
             conjugate,
         };
-        let norm_sq: f64 = evidence.u.iter().map(|v| v * v).sum();
+        let norm_sq = sum_of(&evidence.u, |v| v * v);
         let p = loss / self.job.total_rows as f64 + self.job.lambda / 2.0 * norm_sq;
         let gap = relative_gap(p, bound_of_all(&self.job, &evidence));
         (Settled { visited: 0, evidence, loss }, gap)
