@@ -62,7 +62,7 @@ impl Shard {
         let scale = self.scale();
         let coefficients: Vec<f64> =
             (0..self.beta.len()).map(|i| -scale * self.weight(i) * self.beta[i]).collect();
-        self.u.fill(0.0);
+        self.u.par_chunks_mut(1 << 14).for_each(|part| part.fill(0.0));
         self.design.scatter(&coefficients, &mut self.u);
     }
 

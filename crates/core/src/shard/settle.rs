@@ -142,7 +142,7 @@ impl Shard {
         let conjugate = with_loss!(self.job.loss, l => conjugate_sum(l, self));
         let first = self.job.columns_in_play().start as usize;
         let evidence = Evidence {
-            u: self.u[first..].to_vec(),
+            u: self.u[first..].par_iter().copied().collect(),
             unsent: 0.0,
             rounding: self.rounding(),
             conjugate,
