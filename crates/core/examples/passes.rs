@@ -63,7 +63,7 @@ fn most_frequent(design: &Design, columns: &[u32]) -> CsrMatrix {
     columns.sort_unstable();
     let list = Shortlist::of(std::iter::once(0).chain(columns), design.cols());
     let mut out = CsrMatrix::default();
-    out.restrict(design.matrix(), &list);
+    out.restrict(design.matrix(), &list, &mut Vec::new());
     out
 }
 

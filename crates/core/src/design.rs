@@ -3,7 +3,10 @@
 //! Sums over rows are cut into blocks by the data alone and added in block order, so the number of
 //! threads never changes a result.
 
-use std::ops::Range;
+use std::{
+    ops::Range,
+    sync::{Mutex, PoisonError},
+};
 
 use rayon::prelude::*;
 
@@ -19,6 +22,7 @@ const MANY_ENTRIES: usize = 1 << 18;
 pub struct Design {
     x: CsrMatrix,
     intercept: bool,
+    spare: Spare,
 }
 
 /// What is known of the columns without looking at targets.
@@ -35,7 +39,7 @@ pub struct ColumnFacts {
 impl Design {
     /// A design of the rows of `x`.
     pub fn new(x: CsrMatrix, intercept: bool) -> Self {
-        Self { x, intercept }
+        Self { x, intercept, spare: Spare::default() }
     }
 
     /// The stored features.
@@ -109,7 +113,7 @@ impl Design {
     ) {
         let constant = if self.intercept { list.place(0) } else { None };
         let parts = row_parts(self.rows(), out.len(), self.x.nnz());
-        accumulate(parts, out.as_chunks_mut().0, |i, sums: &mut [[f64; 1]]| {
+        self.accumulate(&parts, out.as_chunks_mut().0, |i, sums: &mut [[f64; 1]]| {
             let change = changes(i);
             if let Some(at) = constant {
                 sums[at][0] += change(steps[at]);
@@ -160,7 +164,7 @@ impl Design {
         };
         if parts.len() > 1 {
             let all = 0..out.len();
-            return accumulate(parts, out, |i, sums| add_row(i, &all, sums));
+            return self.accumulate(&parts, out, |i, sums| add_row(i, &all, sums));
         }
         // Too many columns for sums of parts: each thread has columns of its own, and the sum of a column is the same
         // wherever they are cut.
@@ -174,6 +178,35 @@ impl Design {
         strips.into_par_iter().for_each(|(columns, sums)| {
             (0..self.rows()).for_each(|i| add_row(i, &columns, sums));
         });
+    }
+
+    /// Adds to `out` what `add(i, sums)` adds for every row. Each part of the rows has sums of its own.
+    fn accumulate<const W: usize>(
+        &self,
+        parts: &[Range<usize>],
+        out: &mut [[f64; W]],
+        add: impl Fn(usize, &mut [[f64; W]]) + Sync,
+    ) {
+        if let [part] = parts {
+            part.clone().for_each(|i| add(i, out));
+            return;
+        }
+        let (cols, needed) = (out.len().max(1), parts.len() * out.len() * W);
+        let mut memory = self.spare.take();
+        if memory.len() < needed {
+            memory.resize(needed, 0.0);
+        }
+        let sums = memory[..needed].as_chunks_mut::<W>().0;
+        sums.par_chunks_mut(cols).zip(parts).for_each(|(sums, part)| {
+            sums.fill([0.0; W]);
+            part.clone().for_each(|i| add(i, sums));
+        });
+        out.par_iter_mut().enumerate().with_min_len(4096).for_each(|(j, o)| {
+            for (at, o) in o.iter_mut().enumerate() {
+                *o += sums.iter().skip(j).step_by(cols).map(|sum| sum[at]).sum::<f64>();
+            }
+        });
+        self.spare.put_back(memory);
     }
 
     /// All columns in ranges, one a thread, with about as many entries in each as a few rows tell.
@@ -193,29 +226,25 @@ impl Design {
     }
 }
 
-/// Adds to `out` what `add(i, sums)` adds for every row. Each part of the rows has sums of its own.
-fn accumulate<const W: usize>(
-    parts: Vec<Range<usize>>,
-    out: &mut [[f64; W]],
-    add: impl Fn(usize, &mut [[f64; W]]) + Sync,
-) {
-    if let [part] = &parts[..] {
-        part.clone().for_each(|i| add(i, out));
-        return;
+/// Memory for the sums of parts, kept from one time to the next: the system takes about as long to give it as it takes to sum.
+#[derive(Debug, Default)]
+struct Spare(Mutex<Vec<f64>>);
+
+impl Spare {
+    fn take(&self) -> Vec<f64> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
-    let partial: Vec<Vec<[f64; W]>> = parts
-        .into_par_iter()
-        .map(|part| {
-            let mut sums = vec![[0.0; W]; out.len()];
-            part.for_each(|i| add(i, &mut sums));
-            sums
-        })
-        .collect();
-    out.par_iter_mut().enumerate().with_min_len(4096).for_each(|(j, o)| {
-        for (at, o) in o.iter_mut().enumerate() {
-            *o += partial.iter().map(|sums| sums[j][at]).sum::<f64>();
-        }
-    });
+
+    fn put_back(&self, memory: Vec<f64>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = memory;
+    }
+}
+
+/// What is in spare memory means nothing.
+impl Clone for Spare {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
 }
 
 #[inline(always)]

@@ -15,11 +15,11 @@ impl CsrMatrix {
     ///
     /// Which entries these are cannot be foreseen by a processor, so they are marked first, without a branch. The marks tell
     /// how many each row has, hence where every block of rows goes, and threads need not put pieces together afterwards.
-    /// What memory there is is used again.
-    pub fn restrict(&mut self, x: &Self, list: &Shortlist) {
-        let marks = marks(&x.indices, list);
-        self.count_marked(x, &marks);
-        self.fill_marked(x, &marks, list);
+    /// What memory there is is used again, also that of `marks`.
+    pub fn restrict(&mut self, x: &Self, list: &Shortlist, marks: &mut Vec<u64>) {
+        mark(&x.indices, list, marks);
+        self.count_marked(x, marks);
+        self.fill_marked(x, marks, list);
         self.cols = list.columns().len();
     }
 
@@ -73,11 +73,11 @@ impl CsrMatrix {
 }
 
 /// A bit for every entry: whether its column is listed.
-fn marks(indices: &[u32], list: &Shortlist) -> Vec<u64> {
+fn mark(indices: &[u32], list: &Shortlist, marks: &mut Vec<u64>) {
     let word = |entries: &[u32]| {
         entries.iter().rev().fold(0, |word, &j| word << 1 | u64::from(list.has(j)))
     };
-    indices.par_chunks(64).with_min_len(BLOCK_WORDS).map(word).collect()
+    indices.par_chunks(64).with_min_len(BLOCK_WORDS).map(word).collect_into_vec(marks);
 }
 
 /// The words with marks of the entries in `span`, each with the number of its first entry, and without those of others.
@@ -121,7 +121,7 @@ mod tests {
             // What was there before is no part of the result.
             let mut found = CsrMatrix::new(7);
             (0..before).for_each(|_| found.push_row(&[1, 3], &[1.0, 2.0]));
-            found.restrict(&x, &list);
+            found.restrict(&x, &list, &mut vec![7; before]);
             prop_assert_eq!(found, expected);
         }
     }

@@ -18,6 +18,8 @@ pub(super) struct View {
     list: Shortlist,
     /// The restricted rows, unless the whole matrix serves.
     compact: Option<Design>,
+    /// Memory for marks of entries.
+    marks: Vec<u64>,
 }
 
 impl View {
@@ -45,7 +47,7 @@ impl View {
                 compact.push_empty(design.rows());
                 compact.set_cols(self.list.columns().len());
             } else {
-                compact.restrict(design.matrix(), &self.list);
+                compact.restrict(design.matrix(), &self.list, &mut self.marks);
             }
             self.compact = Some(Design::new(compact, design.has_intercept()));
         }
