@@ -6,6 +6,9 @@ use super::Loss;
 #[derive(Debug, Clone, Copy)]
 pub struct Logistic;
 
+/// A step of Newton's squares what was wrong, so that one as short as this is the last.
+const NEWTON_IS_DONE: f64 = 1e-3;
+
 /// The probability of the class +1 that a logistic model gives to a score.
 pub fn probability(z: f64) -> f64 {
     sigmoid(z)
@@ -122,16 +125,20 @@ impl Loss for Logistic {
             } else {
                 low = t;
             }
-            let newton = t - f / (1.0 + q * p * (1.0 - p));
+            let slope = p * (1.0 - p);
+            let newton = -f / (1.0 + q * slope);
             // Newton may swing between the flat ends of the sigmoid; a step that does not at least halve
             // the last one is replaced by a bisection.
-            let trusted = newton > low && newton < high && (newton - t).abs() <= 0.5 * last_move;
-            let next = if trusted { newton } else { (low + high) / 2.0 };
+            let inside = t + newton > low && t + newton < high;
+            if inside && newton.abs() <= NEWTON_IS_DONE {
+                // Three terms of the sigmoid's series: what they lack is of the order of the step's cube.
+                return -y * (p + slope * newton * (1.0 + newton * (0.5 - p))).clamp(0.0, 1.0);
+            }
+            let trusted = inside && newton.abs() <= 0.5 * last_move;
+            let next = if trusted { t + newton } else { (low + high) / 2.0 };
             last_move = (next - t).abs();
             t = next;
-            // A step of Newton's squares what was wrong.
-            let enough = if trusted { 1e-7 } else { 1e-12 };
-            if last_move <= enough * (1.0 + t.abs()) {
+            if last_move <= 1e-12 * (1.0 + t.abs()) {
                 break;
             }
         }
