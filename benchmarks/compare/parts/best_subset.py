@@ -18,8 +18,9 @@ import numpy as np
 import ours
 import peer
 import subset_solvers
-from datasets import Dataset, load_text, text_source
+from datasets import Dataset, Source, load_text, text_source
 from objective import objective
+from parts import sources
 from picture import Panel
 from tally import Report, interleaved, median, ratio, seconds_text
 
@@ -41,6 +42,11 @@ class Case:
     k: int
     solvers: dict[str, Callable]
 
+    @property
+    def source(self) -> Source:
+        """Its data."""
+        return text_source(self.rows, self.columns)
+
 
 LOGISTIC = {"abess, sparse": subset_solvers.abess, "abess, dense": subset_solvers.abess_dense,
             "skscope": subset_solvers.skscope}
@@ -55,13 +61,14 @@ def run(arguments: argparse.Namespace) -> Report:
     report = Report("best-subset", "k features against best-subset solvers", HEADER,
                     "ddiht and abess one; skscope's and OKRidge's libraries use what they like")
     for case in QUICK_CASES if arguments.quick else CASES:
-        compare(arguments, report, case)
+        if sources.is_asked_for(arguments, case.source):
+            compare(arguments, report, case)
     return report
 
 
 def compare(arguments: argparse.Namespace, report: Report, case: Case) -> None:
     """One case: ours and theirs in turn. Theirs take long, so they run once whatever the repeats."""
-    data = load_text(text_source(case.rows, case.columns), arguments.ddiht)
+    data = load_text(case.source, arguments.ddiht)
     limit = QUICK_LIMIT if arguments.quick else LIMIT
     mine = {"ddiht": lambda: ours.train(arguments.ddiht, data, case.k, case.loss, RIDGE, ["--threads", "1"])}
     runs = interleaved(arguments.repeats, mine)["ddiht"]

@@ -10,10 +10,13 @@ BY_NAME = {source.name: source for source in SOURCES}
 
 def loaded(arguments: argparse.Namespace, wanted: list[Source]) -> Iterator[Dataset]:
     """The data sets asked for, one in memory at a time."""
-    for source in wanted:
-        if arguments.only and not any(source.name.startswith(name) for name in arguments.only):
-            continue
+    for source in filter(lambda source: is_asked_for(arguments, source), wanted):
         yield load_text(source, arguments.ddiht) if source.synthetic[0] else load(source, arguments.data)
+
+
+def is_asked_for(arguments: argparse.Namespace, source: Source) -> bool:
+    """Whether `--only` names it, or nothing."""
+    return not arguments.only or any(source.name.startswith(name) for name in arguments.only)
 
 
 def convex(arguments: argparse.Namespace) -> Iterator[Dataset]:
