@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::layout::{BLOCK, HEADER_BYTES};
 use super::stream::encode;
 use super::*;
-use crate::data::ColumnCounts;
+use crate::data::{ColumnCounts, Extent};
 use crate::storage::{Local, Mapping};
 
 pub(super) fn info() -> ShardInfo {
@@ -27,10 +27,15 @@ fn encoded() -> Vec<u8> {
     bytes
 }
 
+/// Columns that are counted at the most: a damaged number of them can ask for more memory than a machine has.
+const MOST_COUNTED: usize = 1 << 20;
+
 /// What is made of a stream of known size and of a mapped file, unsealed in either way: all must be the same.
 fn decoded(bytes: &[u8]) -> Result<Shard, ShardError> {
     let streamed = decode_shard(&mut &*bytes, Some(bytes.len() as u64));
-    for mapped in [unsealed(bytes), counted(bytes)] {
+    let wide = opened(bytes).is_ok_and(|shard| shard.x.cols() > MOST_COUNTED);
+    let counted = (!wide).then(|| counted(bytes));
+    for mapped in [Some(unsealed(bytes)), counted].into_iter().flatten() {
         match (&streamed, &mapped) {
             (Ok(a), Ok(b)) => assert_eq!(a, b),
             (Err(a), Err(b)) => assert_eq!(a.to_string(), b.to_string()),
