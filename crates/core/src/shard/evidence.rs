@@ -12,7 +12,7 @@ use crate::{
     threshold::{sum_of_largest, top_k_keeping},
 };
 
-use super::Shard;
+use super::{Shard, clear};
 
 impl Shard {
     /// A dual round, then evidence for where it led, and the loss of a model.
@@ -62,7 +62,7 @@ impl Shard {
         let scale = self.scale();
         let coefficients: Vec<f64> =
             (0..self.beta.len()).map(|i| -scale * self.weight(i) * self.beta[i]).collect();
-        self.u.par_chunks_mut(1 << 14).for_each(|part| part.fill(0.0));
+        clear(&mut self.u);
         self.design.scatter(&coefficients, &mut self.u);
     }
 

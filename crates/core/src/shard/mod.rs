@@ -224,6 +224,11 @@ impl Shard {
 /// of it, and hints ask in vain for what is not there.
 fn touched(cols: usize) -> Vec<f64> {
     let mut zeros = vec![0.0; cols];
-    zeros.par_chunks_mut(1 << 14).for_each(|part| part.fill(0.0));
+    clear(&mut zeros);
     zeros
+}
+
+/// Zeros in all columns, written by all threads.
+fn clear(columns: &mut [f64]) {
+    columns.par_chunks_mut(1 << 14).for_each(|part| part.fill(0.0));
 }
