@@ -38,7 +38,8 @@ pub struct ColumnFacts {
 
 impl Design {
     /// A design of the rows of `x`.
-    pub fn new(x: CsrMatrix, intercept: bool) -> Self {
+    pub fn new(mut x: CsrMatrix, intercept: bool) -> Self {
+        x.prove_columns();
         Self { x, intercept, spare: Spare::default() }
     }
 
@@ -158,6 +159,9 @@ impl Design {
                 add(&mut sums[0], term(1.0));
             }
             let row = self.x.row(i).within(columns);
+            if columns.start == 0 {
+                return row.indices.scatter(row.values, sums, term, add);
+            }
             for (&j, &v) in row.indices.iter().zip(row.values) {
                 add(&mut sums[j as usize - columns.start], term(f64::from(v)));
             }
@@ -215,7 +219,7 @@ impl Design {
         let sample = (0..self.rows()).step_by((self.rows() / 64).max(1));
         let mut seen: Vec<u32> = Vec::new();
         if threads > 1 {
-            sample.for_each(|i| seen.extend_from_slice(self.x.row(i).indices));
+            sample.for_each(|i| seen.extend_from_slice(&self.x.row(i).indices));
             seen.sort_unstable();
         }
         let quantile =

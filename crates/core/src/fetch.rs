@@ -35,6 +35,12 @@ pub(crate) fn element<T>(array: &[T], at: usize) {
     let _ = (array, at);
 }
 
+/// Asks for the lines with the elements of `array` at `places`.
+#[inline(always)]
+pub(crate) fn elements<T>(array: &[T], places: &[u32]) {
+    places.iter().for_each(|&at| element(array, at as usize));
+}
+
 /// Asks for all lines of `array`.
 #[inline(always)]
 pub(crate) fn all<T>(array: &[T]) {

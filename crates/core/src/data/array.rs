@@ -29,6 +29,11 @@ impl<T: Copy> Array<T> {
         }
     }
 
+    /// Whether the numbers are those of a file.
+    pub(super) fn is_mapped(&self) -> bool {
+        self.mapped.is_some()
+    }
+
     /// Gives back memory that growth has reserved.
     pub(super) fn shrink_to_fit(&mut self) {
         self.own.shrink_to_fit();

@@ -8,7 +8,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::array::Array;
+use super::{
+    array::Array,
+    indices::{Columns, Indices},
+};
 use crate::fetch;
 
 /// Rows that one task of [`CsrMatrix::par_rows_mut`] takes: enough to pay for the task.
@@ -20,7 +23,7 @@ const AHEAD: usize = 128;
 #[derive(Debug, Clone, PartialEq)]
 pub struct CsrMatrix {
     pub(super) offsets: Array<usize>,
-    pub(super) indices: Array<u32>,
+    pub(super) indices: Indices,
     pub(super) values: Array<f32>,
     pub(super) cols: usize,
 }
@@ -29,7 +32,7 @@ pub struct CsrMatrix {
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'a> {
     /// Column numbers, strictly ascending.
-    pub indices: &'a [u32],
+    pub indices: Columns<'a>,
     /// The values in those columns.
     pub values: &'a [f32],
 }
@@ -79,28 +82,37 @@ impl CsrMatrix {
     #[inline]
     pub fn row(&self, i: usize) -> Row<'_> {
         let span = self.offsets[i]..self.offsets[i + 1];
-        Row { indices: &self.indices[span.clone()], values: &self.values[span] }
+        Row { indices: self.indices.part(span.clone()), values: &self.values[span] }
+    }
+
+    /// The columns of row `i`.
+    #[inline]
+    pub(crate) fn columns(&self, i: usize) -> &[u32] {
+        &self.indices[self.offsets[i]..self.offsets[i + 1]]
+    }
+
+    /// Looks at all columns, so that passes need not ask at every entry whether its column is there.
+    pub(crate) fn prove_columns(&mut self) {
+        self.indices.prove();
     }
 
     /// `x_i'w`, where rows are taken in order: weights that are far are asked for before their turn.
     #[inline]
     pub(crate) fn dot_in_order(&self, i: usize, w: &[f64]) -> f64 {
-        if !fetch::are_far(w) {
-            return self.row(i).dot(w);
+        if fetch::are_far(w) {
+            let last = self.indices.len();
+            let coming =
+                (self.offsets[i] + AHEAD).min(last)..(self.offsets[i + 1] + AHEAD).min(last);
+            fetch::elements(w, &self.indices[coming]);
         }
-        let coming = &self.indices[self.offsets[i]..];
-        self.row(i).dot_beside(w, |place| {
-            if let Some(next) = coming.get(place + AHEAD..place + AHEAD + 4) {
-                next.iter().for_each(|&j| fetch::element(w, j as usize));
-            }
-        })
+        self.row(i).dot(w)
     }
 
     /// Asks memory for row `i`.
     #[inline]
     pub(crate) fn fetch_row(&self, i: usize) {
         let row = self.row(i);
-        fetch::all(row.indices);
+        fetch::all(&row.indices);
         fetch::all(row.values);
     }
 
@@ -284,7 +296,7 @@ impl CsrMatrix {
     /// A matrix of arrays that the caller has checked.
     pub(super) fn from_parts(
         offsets: impl Into<Array<usize>>,
-        indices: impl Into<Array<u32>>,
+        indices: impl Into<Indices>,
         values: impl Into<Array<f32>>,
         cols: usize,
     ) -> Self {
@@ -305,43 +317,24 @@ impl CsrMatrix {
         let mut out = Self::new(self.cols);
         for i in (0..self.rows()).filter(|&i| keep(i)) {
             let row = self.row(i);
-            out.push_row(row.indices, row.values);
+            out.push_row(&row.indices, row.values);
         }
         out
     }
 }
 
 impl Row<'_> {
-    /// `x'w`, summed in f64: four sums side by side, for one alone waits for every addition before.
+    /// `x'w`, summed in f64.
     #[inline]
     pub fn dot(&self, w: &[f64]) -> f64 {
-        self.dot_beside(w, |_| ())
-    }
-
-    /// The same, with something else done before every four entries from a place in the row on.
-    #[inline(always)]
-    pub(crate) fn dot_beside(&self, w: &[f64], mut beside: impl FnMut(usize)) -> f64 {
-        let (indices, more) = self.indices.as_chunks::<4>();
-        let (values, rest) = self.values.as_chunks::<4>();
-        let mut sums = [0.0; 4];
-        for (four, (j, v)) in indices.iter().zip(values).enumerate() {
-            beside(4 * four);
-            for lane in 0..4 {
-                sums[lane] += f64::from(v[lane]) * w[j[lane] as usize];
-            }
-        }
-        for ((sum, &j), &v) in sums.iter_mut().zip(more).zip(rest) {
-            *sum += f64::from(v) * w[j as usize];
-        }
+        let sums: [f64; 4] = self.indices.gather(self.values, w, |sum, v, w| *sum += v * w);
         (sums[0] + sums[1]) + (sums[2] + sums[3])
     }
 
     /// `out += a x`.
     #[inline]
     pub fn axpy_into(&self, a: f64, out: &mut [f64]) {
-        for (&j, &v) in self.indices.iter().zip(self.values) {
-            out[j as usize] += a * f64::from(v);
-        }
+        self.indices.scatter(self.values, out, |v| a * v, |sum, product| *sum += product);
     }
 
     /// The entries in a range of columns.
@@ -355,7 +348,7 @@ impl Row<'_> {
         };
         let first = if columns.start == 0 { 0 } else { before(columns.start) };
         let span = first..before(columns.end);
-        Self { indices: &self.indices[span.clone()], values: &self.values[span] }
+        Self { indices: self.indices.part(span.clone()), values: &self.values[span] }
     }
 
     /// `||x||^2`.

@@ -250,7 +250,7 @@ impl<'a> Reader<'a> {
             if !keeps(self.options, shard.info.row(i) as usize) {
                 continue;
             }
-            let keep = self.kept_entries(row.indices);
+            let keep = self.kept_entries(&row.indices);
             self.dropped += (row.indices.len() - keep) as u64;
             self.x.push_row(&row.indices[..keep], &row.values[..keep]);
             self.labels.push(*label);
@@ -338,7 +338,7 @@ impl<'a> Reader<'a> {
         let mut x = CsrMatrix::with_capacity(self.x.cols(), self.x.rows(), self.x.nnz());
         for &i in &order {
             let row = self.x.row(i);
-            x.push_row(row.indices, row.values);
+            x.push_row(&row.indices, row.values);
         }
         self.labels = order.iter().map(|&i| self.labels[i]).collect();
         self.x = x;

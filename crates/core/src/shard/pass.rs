@@ -57,33 +57,20 @@ pub(super) struct Cell {
 }
 
 impl Follower for [Cell] {
-    /// Each in two sums side by side.
     #[inline]
     fn look(&self, _i: usize, row: Row<'_>, _next: &[u32]) -> (f64, f64) {
-        let (indices, last) = row.indices.as_chunks::<2>();
-        let (values, rest) = row.values.as_chunks::<2>();
-        let (mut z, mut norm) = ([0.0; 2], [0.0; 2]);
-        for (j, v) in indices.iter().zip(values) {
-            for lane in 0..2 {
-                let (cell, v) = (self[j[lane] as usize], f64::from(v[lane]));
-                z[lane] += v * cell.w;
-                norm[lane] += v * v * cell.theta;
-            }
-        }
-        for (&j, &v) in last.iter().zip(rest) {
-            let (cell, v) = (self[j as usize], f64::from(v));
-            z[0] += v * cell.w;
-            norm[0] += v * v * cell.theta;
-        }
-        (z[0] + z[1], norm[0] + norm[1])
+        let sums: [[f64; 2]; 2] =
+            row.indices.gather(row.values, self, |sum: &mut [f64; 2], v, cell: Cell| {
+                sum[0] += v * cell.w;
+                sum[1] += v * v * cell.theta;
+            });
+        (sums[0][0] + sums[1][0], sums[0][1] + sums[1][1])
     }
 
     #[inline]
     fn shift(&mut self, row: Row<'_>, by: f64) {
-        for (&j, &v) in row.indices.iter().zip(row.values) {
-            let cell = &mut self[j as usize];
-            cell.w += by * cell.theta * f64::from(v);
-        }
+        let add = |cell: &mut Cell, product| cell.w += cell.theta * product;
+        row.indices.scatter(row.values, self, |v| by * v, add);
     }
 
     #[inline]
@@ -102,17 +89,10 @@ pub(super) struct Plain<'a> {
 impl Follower for Plain<'_> {
     #[inline]
     fn look(&self, i: usize, row: Row<'_>, next: &[u32]) -> (f64, f64) {
-        let length = f64::from(self.lengths[i]);
-        if !fetch::are_far(&self.w) {
-            return (row.dot(&self.w), length);
+        if fetch::are_far(&self.w) {
+            fetch::elements(&self.w, next);
         }
-        let ask = |columns: &[u32]| {
-            columns.iter().for_each(|&j| fetch::element(&self.w, j as usize));
-        };
-        let mut coming = next.chunks(4);
-        let score = row.dot_beside(&self.w, |_| coming.next().into_iter().for_each(ask));
-        coming.for_each(ask);
-        (score, length)
+        (row.dot(&self.w), f64::from(self.lengths[i]))
     }
 
     #[inline]
@@ -287,7 +267,7 @@ impl Pass<'_> {
         if far && let Some(&later) = order.get(at + AHEAD) {
             self.x.fetch_row(later as usize);
         }
-        let next = order.get(at + 1).map_or(&[][..], |&i| self.x.row(i as usize).indices);
+        let next = order.get(at + 1).map_or(&[][..], |&i| self.x.columns(i as usize));
         (self.x.row(order[at] as usize), next)
     }
 

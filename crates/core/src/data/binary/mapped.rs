@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use super::super::columns::{ColumnCounts, Sums, row_parts};
 use super::super::csr::{CsrMatrix, Row};
 use super::super::error::{DataError, ShardError};
+use super::super::indices::Columns;
 use super::super::sealed::Sealed;
 use super::Shard;
 use super::contents::{Contents, check_labels};
@@ -139,7 +140,7 @@ impl SealedEntries {
     /// Row `i`. To be used only if its blocks are verified.
     fn row(&self, i: usize) -> Row<'_> {
         let span = self.offsets[i]..self.offsets[i + 1];
-        Row { indices: &self.indices[span.clone()], values: &self.values[span] }
+        Row { indices: Columns::unproved(&self.indices[span.clone()]), values: &self.values[span] }
     }
 
     fn contents(&self) -> Contents<'_> {

@@ -25,13 +25,13 @@ fn columns_are_features_and_one_is_the_label() {
     let data = raw("a.csv", GOOD, &ReadOptions::default()).unwrap();
     assert_eq!(data.labels, [1.0, -1.0]);
     assert_eq!((data.x.rows(), data.x.cols()), (2, 4));
-    assert_eq!(data.x.row(0).indices, [1, 3]);
+    assert_eq!(*data.x.row(0).indices, [1, 3]);
     assert_eq!(data.x.row(0).values, [30.0, 2.5]);
-    assert_eq!(data.x.row(1).indices, [2, 3]);
+    assert_eq!(*data.x.row(1).indices, [2, 3]);
     for label in ["x", "4"] {
         let data = raw("a.csv", GOOD, &labelled(LabelColumn::Called(label.into()))).unwrap();
         assert_eq!(data.labels, [2.5, -4.0], "{label}");
-        assert_eq!(data.x.row(1).indices, [1, 3]);
+        assert_eq!(*data.x.row(1).indices, [1, 3]);
     }
     let tabs = GOOD.replace("\"net, income\"", "net").replace(',', "\t");
     assert_eq!(raw("a.tsv", &tabs, &ReadOptions::default()).unwrap(), data);
