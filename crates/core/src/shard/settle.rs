@@ -32,6 +32,8 @@ const WORK: u64 = 1 << 30;
 const GROUP: usize = 16;
 const SAMPLE: usize = 8;
 const MANY_ROWS: usize = 4096;
+/// Entries of a sample from which on it is worth waking threads that have slept through a pass.
+const WORTH_WAKING: usize = 1 << 18;
 /// The gap of the first sample has to be below the one to reach by this factor; later ones by what the first was wrong.
 const AIM: f64 = 0.9;
 /// Most halves of a pass without a sample.
@@ -128,7 +130,12 @@ impl Shard {
                 [loss + c * value, gap + c * (value + conjugate - b * z), product - c * b * z]
             })
         };
-        let parts: Vec<[f64; 3]> = row_blocks(groups, 16).into_par_iter().map(sums).collect();
+        let blocks = row_blocks(groups, 16);
+        let parts: Vec<[f64; 3]> = if self.design.matrix().nnz() / each < WORTH_WAKING {
+            blocks.into_iter().map(sums).collect()
+        } else {
+            blocks.into_par_iter().map(sums).collect()
+        };
         let sum = |at: usize| parts.iter().map(|part| part[at]).sum::<f64>();
         sum(1) / (sum(0) + sum(2) / 2.0)
     }
