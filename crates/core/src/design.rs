@@ -160,7 +160,7 @@ impl Design {
             }
             let row = self.x.row(i).within(columns);
             if columns.start == 0 {
-                return row.indices.scatter(row.values, sums, term, add);
+                return row.indices.scatter_in_order(row.values, sums, term, add);
             }
             for (&j, &v) in row.indices.iter().zip(row.values) {
                 add(&mut sums[j as usize - columns.start], term(f64::from(v)));

@@ -96,7 +96,7 @@ impl CsrMatrix {
         self.indices.prove();
     }
 
-    /// `x_i'w`, where rows are taken in order: weights that are far are asked for before their turn.
+    /// `x_i'w`, where rows are taken in order: they, and weights that are far, are asked for before their turn.
     #[inline]
     pub(crate) fn dot_in_order(&self, i: usize, w: &[f64]) -> f64 {
         if fetch::are_far(w) {
@@ -105,7 +105,7 @@ impl CsrMatrix {
                 (self.offsets[i] + AHEAD).min(last)..(self.offsets[i + 1] + AHEAD).min(last);
             fetch::elements(w, &self.indices[coming]);
         }
-        self.row(i).dot(w)
+        self.row(i).dot_in_order(w)
     }
 
     /// Asks memory for row `i`.
@@ -328,6 +328,14 @@ impl Row<'_> {
     #[inline]
     pub fn dot(&self, w: &[f64]) -> f64 {
         let sums: [f64; 4] = self.indices.gather(self.values, w, |sum, v, w| *sum += v * w);
+        (sums[0] + sums[1]) + (sums[2] + sums[3])
+    }
+
+    /// The same, where the rows after it are the next: they are asked for meanwhile.
+    #[inline]
+    pub(crate) fn dot_in_order(&self, w: &[f64]) -> f64 {
+        let add = |sum: &mut f64, v: f64, w: f64| *sum += v * w;
+        let sums: [f64; 4] = self.indices.gather_in_order(self.values, w, add);
         (sums[0] + sums[1]) + (sums[2] + sums[3])
     }
 

@@ -12,7 +12,7 @@ use std::ops::{Deref, Range};
 use rayon::prelude::*;
 
 use super::array::Array;
-use crate::storage::Mapped;
+use crate::{fetch, storage::Mapped};
 
 /// The limit of numbers that nobody has looked at.
 const UNPROVED: usize = usize::MAX;
@@ -120,16 +120,38 @@ impl<'a> Columns<'a> {
         array: &[T],
         add: impl Fn(&mut S, f64, T),
     ) -> [S; W] {
+        self.gathered::<T, S, W, false>(values, array, add)
+    }
+
+    /// The same where the columns after these are the next to be gathered: they are asked for meanwhile.
+    #[inline(always)]
+    pub(crate) fn gather_in_order<T: Copy, S: Copy + Default, const W: usize>(
+        self,
+        values: &[f32],
+        array: &[T],
+        add: impl Fn(&mut S, f64, T),
+    ) -> [S; W] {
+        self.gathered::<T, S, W, true>(values, array, add)
+    }
+
+    #[inline(always)]
+    fn gathered<T: Copy, S: Copy + Default, const W: usize, const IN_ORDER: bool>(
+        self,
+        values: &[f32],
+        array: &[T],
+        add: impl Fn(&mut S, f64, T),
+    ) -> [S; W] {
         if self.below <= array.len() {
             // SAFETY: every number is below `self.below`, so each is within the array.
-            self.take_turns(values, |j| unsafe { *array.get_unchecked(j as usize) }, add)
+            let element = |j: u32| unsafe { *array.get_unchecked(j as usize) };
+            self.take_turns::<T, S, W, IN_ORDER>(values, element, add)
         } else {
-            self.take_turns(values, |j| array[j as usize], add)
+            self.take_turns::<T, S, W, IN_ORDER>(values, |j| array[j as usize], add)
         }
     }
 
     #[inline(always)]
-    fn take_turns<T, S: Copy + Default, const W: usize>(
+    fn take_turns<T, S: Copy + Default, const W: usize, const IN_ORDER: bool>(
         self,
         values: &[f32],
         element: impl Fn(u32) -> T,
@@ -139,6 +161,10 @@ impl<'a> Columns<'a> {
         let (columns, more) = self.numbers.as_chunks::<W>();
         let (values, rest) = values.as_chunks::<W>();
         for (j, v) in columns.iter().zip(values) {
+            if IN_ORDER {
+                fetch::further(j);
+                fetch::further(v);
+            }
             for lane in 0..W {
                 add(&mut sums[lane], f64::from(v[lane]), element(j[lane]));
             }
@@ -158,19 +184,42 @@ impl<'a> Columns<'a> {
         term: impl Fn(f64) -> S,
         add: impl Fn(&mut T, S),
     ) {
+        self.scattered::<T, S, false>(values, array, term, add);
+    }
+
+    /// The same where the columns after these are the next to be scattered.
+    #[inline(always)]
+    pub(crate) fn scatter_in_order<T, S: Copy>(
+        self,
+        values: &[f32],
+        array: &mut [T],
+        term: impl Fn(f64) -> S,
+        add: impl Fn(&mut T, S),
+    ) {
+        self.scattered::<T, S, true>(values, array, term, add);
+    }
+
+    #[inline(always)]
+    fn scattered<T, S: Copy, const IN_ORDER: bool>(
+        self,
+        values: &[f32],
+        array: &mut [T],
+        term: impl Fn(f64) -> S,
+        add: impl Fn(&mut T, S),
+    ) {
         if self.below <= array.len() {
-            // SAFETY: every number is below `self.below`, so each is within the array.
-            self.hand_out(values, term, |j, term| {
+            self.hand_out::<S, IN_ORDER>(values, term, |j, term| {
+                // SAFETY: every number is below `self.below`, so each is within the array.
                 add(unsafe { array.get_unchecked_mut(j as usize) }, term);
             });
         } else {
-            self.hand_out(values, term, |j, term| add(&mut array[j as usize], term));
+            self.hand_out::<S, IN_ORDER>(values, term, |j, term| add(&mut array[j as usize], term));
         }
     }
 
     /// Four terms are made before the first of them is handed on: with one at a time a loop takes a tenth longer.
     #[inline(always)]
-    fn hand_out<S: Copy>(
+    fn hand_out<S: Copy, const IN_ORDER: bool>(
         self,
         values: &[f32],
         term: impl Fn(f64) -> S,
@@ -179,6 +228,10 @@ impl<'a> Columns<'a> {
         let (columns, more) = self.numbers.as_chunks::<4>();
         let (values, rest) = values.as_chunks::<4>();
         for (j, v) in columns.iter().zip(values) {
+            if IN_ORDER {
+                fetch::further(j);
+                fetch::further(v);
+            }
             let terms = v.map(|v| term(f64::from(v)));
             for lane in 0..4 {
                 put(j[lane], terms[lane]);

@@ -57,7 +57,7 @@ impl Shard {
         with_smoothed!(self.job.loss, probe.smoothing, l => for i in rows {
             let row = self.view.row(&self.design, i);
             let constant = if self.job.intercept { w[0] } else { 0.0 };
-            let (z, y, c) = (constant + row.dot(w), self.y[i], self.weight(i));
+            let (z, y, c) = (constant + row.dot_in_order(w), self.y[i], self.weight(i));
             let (value, derivative) = l.value_and_derivative(z, y);
             let value = c * value;
             part.smoothed += value;
@@ -93,7 +93,7 @@ impl Shard {
     pub(super) fn restricted_scores(&self, model: &Weights) -> Vec<f64> {
         let w = self.view_weights(model);
         let constant = if self.job.intercept { w[0] } else { 0.0 };
-        let score = |i: usize| constant + self.view.row(&self.design, i).dot(&w);
+        let score = |i: usize| constant + self.view.row(&self.design, i).dot_in_order(&w);
         (0..self.design.rows()).into_par_iter().with_min_len(256).map(score).collect()
     }
 }
