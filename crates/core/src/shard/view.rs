@@ -37,10 +37,16 @@ impl View {
         let features = support.iter().copied().filter(|&j| j > 0);
         self.list.replace(std::iter::once(0).chain(features));
         let entries: usize = self.list.columns().iter().map(|&j| counts[j as usize] as usize).sum();
-        let bytes = entries * (size_of::<u32>() + size_of::<f32>());
-        let worth_copying = bytes <= SMALL_COPY.max(design.matrix().bytes() * 2 / 5);
-        // Its memory is kept, for the system takes longer to give new memory than it takes to fill it.
-        let mut compact = self.compact.take().map(Design::into_matrix).unwrap_or_default();
+        let (entry, whole) = (size_of::<u32>() + size_of::<f32>(), design.matrix());
+        let most = SMALL_COPY.max(whole.bytes() * 2 / 5) / entry;
+        let worth_copying = entries <= most;
+        // Its memory is kept, for the system takes longer to give new memory than it takes to fill it; and there is room
+        // from the start for the largest copy, for memory that grows may have to be given anew as a whole. What of it is
+        // never used takes none.
+        let mut compact =
+            self.compact.take().map(Design::into_matrix).unwrap_or_else(|| {
+                CsrMatrix::with_capacity(1, whole.rows(), most.min(whole.nnz()))
+            });
         if worth_copying {
             if entries == 0 {
                 compact.clear();
