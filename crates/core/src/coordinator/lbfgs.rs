@@ -1,7 +1,7 @@
 //! Limited-memory BFGS by question and answer: it names a point, the caller brings value and gradient.
 //!
 //! min_x f(x), f smooth and strongly convex. The first inverse Hessian is a given diagonal, rescaled by
-//! the latest pair. Steps are shortened until f falls enough, and lengthened while it still falls steeply:
+//! the latest pair, from the second on. Steps are shortened until f falls enough, and lengthened while it still falls steeply:
 //! in ill-conditioned valleys the first guess is often far too short.
 //! See Liu and Nocedal, "On the limited memory BFGS method for large scale optimization", 1989.
 
@@ -255,7 +255,10 @@ impl Lbfgs {
             q.iter_mut().zip(&pair.y).for_each(|(q, y)| *q -= a * y);
             weights.push(a);
         }
-        let rescale = self.pairs.back().map_or(1.0, |last| {
+        // The first pair is of no use for that: it lies along the diagonal's own direction, in which all variables push
+        // together and f curves far more than elsewhere. The pair itself knows of that, and the others are not to be slowed.
+        let latest = self.pairs.back().filter(|_| self.pairs.len() > 1);
+        let rescale = latest.map_or(1.0, |last| {
             let scaled: f64 = last.y.iter().zip(&self.inverse).map(|(y, i)| y * y * i).sum();
             last.sy / scaled
         });
