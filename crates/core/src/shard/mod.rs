@@ -26,6 +26,7 @@ use crate::{
     threshold::TopK,
 };
 use pass::Tour;
+use slope::Scored;
 use view::View;
 
 pub(crate) use evidence::conjugate_sum;
@@ -80,6 +81,8 @@ pub struct Shard {
     tour: Tour,
     /// `x_i'u` for all rows, where that was the last thing asked for.
     settled: Option<Vec<f64>>,
+    /// The scores of the last gradient.
+    scored: Scored,
     /// `||x_i||^2`, once somebody has asked.
     lengths: Vec<f32>,
     uplink: TopK,
@@ -127,6 +130,7 @@ impl Shard {
             view: View::new(job.cols),
             tour: Tour::default(),
             settled: None,
+            scored: Scored::default(),
             lengths: Vec::new(),
             design,
             y: rows.y,

@@ -1,5 +1,7 @@
 //! Loss and gradient of a shard at a model (M10).
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::{
@@ -9,6 +11,13 @@ use crate::{
 };
 
 use super::Shard;
+
+/// A model and its scores: it is often the next to be looked at closely.
+#[derive(Debug, Default)]
+pub(super) struct Scored {
+    pub(super) model: Weights,
+    pub(super) scores: Vec<f64>,
+}
 
 /// Sums over a block of rows.
 struct Partial {
@@ -27,11 +36,20 @@ impl Shard {
     pub(crate) fn slope(&mut self, probe: &Probe) -> Slope {
         let support = &probe.model.indices;
         self.look_at(support);
-        let w = self.view_weights(&probe.model);
-        let parts: Vec<Partial> = row_blocks(self.design.rows(), blocks(self.design.rows()))
-            .into_par_iter()
-            .map(|rows| self.block_slope(probe, &w, rows))
-            .collect();
+        let (w, rows) = (self.view_weights(&probe.model), self.design.rows());
+        let mut scores = std::mem::take(&mut self.scored.scores);
+        scores.resize(rows, 0.0);
+        let mut tasks = Vec::new();
+        let mut rest = &mut scores[..];
+        for rows in row_blocks(rows, blocks(rows)) {
+            let (part, after) = rest.split_at_mut(rows.len());
+            tasks.push((rows, part));
+            rest = after;
+        }
+        let tasks = tasks.into_par_iter();
+        let parts: Vec<Partial> =
+            tasks.map(|(rows, scores)| self.block_slope(probe, &w, rows, scores)).collect();
+        self.scored = Scored { model: probe.model.clone(), scores };
         let mut total = Partial { loss: 0.0, smoothed: 0.0, gradient: vec![0.0; w.len()] };
         for part in parts {
             total.loss += part.loss;
@@ -50,14 +68,21 @@ impl Shard {
         probe.smoothing.is_none() || !corner
     }
 
-    fn block_slope(&self, probe: &Probe, w: &[f64], rows: std::ops::Range<usize>) -> Partial {
+    fn block_slope(
+        &self,
+        probe: &Probe,
+        w: &[f64],
+        rows: Range<usize>,
+        scores: &mut [f64],
+    ) -> Partial {
         let per_row = 1.0 / self.job.total_rows as f64;
         let exact = self.is_exact(probe);
         let mut part = Partial { loss: 0.0, smoothed: 0.0, gradient: vec![0.0; w.len()] };
-        with_smoothed!(self.job.loss, probe.smoothing, l => for i in rows {
+        with_smoothed!(self.job.loss, probe.smoothing, l => for (i, score) in rows.zip(scores) {
             let row = self.view.row(&self.design, i);
             let constant = if self.job.intercept { w[0] } else { 0.0 };
             let (z, y, c) = (constant + row.dot_in_order(w), self.y[i], self.weight(i));
+            *score = z;
             let (value, derivative) = l.value_and_derivative(z, y);
             let value = c * value;
             part.smoothed += value;
@@ -89,8 +114,12 @@ impl Shard {
         w
     }
 
-    /// `x_i'w` for all rows and a `model` whose columns the view has.
-    pub(super) fn restricted_scores(&self, model: &Weights) -> Vec<f64> {
+    /// `x_i'w` for all rows and a `model` whose columns the view has; known already if it was the last that was probed.
+    pub(super) fn restricted_scores(&mut self, model: &Weights) -> Vec<f64> {
+        let Scored { model: last, scores } = std::mem::take(&mut self.scored);
+        if last == *model && scores.len() == self.design.rows() {
+            return scores;
+        }
         let w = self.view_weights(model);
         let constant = if self.job.intercept { w[0] } else { 0.0 };
         let score = |i: usize| constant + self.view.row(&self.design, i).dot_in_order(&w);
