@@ -6,6 +6,8 @@
 //! sigma': the number of shards M makes the sum of their independent steps safe whatever the data are, and
 //! the coordinator says how much of that is needed.
 
+use rayon::prelude::*;
+
 use crate::{
     loss::with_loss,
     round::{ModelDelta, Sparse, narrowed},
@@ -19,6 +21,8 @@ use super::{
 /// Most lanes of a pass, and how many times all of them the curvature of the conjugate is above that of the rows.
 const LANES: usize = 8;
 const FLATTER: f64 = 4.0;
+/// Numbers that are worth a task.
+const BLOCK: usize = 1 << 15;
 
 impl Shard {
     /// Applies `delta`, ascends, and returns the largest entries of `u - held`.
@@ -101,7 +105,9 @@ impl Shard {
     fn lanes(&self, step: f64) -> usize {
         let (x, flat) = (self.view.matrix(&self.design), self.job.loss.conjugate_curvature_min());
         let rows = x.rows().max(1);
-        let lengths: f64 = x.values().iter().map(|&v| f64::from(v) * f64::from(v)).sum();
+        let block = |values: &[f32]| values.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>();
+        let blocks: Vec<f64> = x.values().par_chunks(BLOCK).map(block).collect();
+        let lengths: f64 = blocks.iter().sum();
         let most = flat / (FLATTER * step * (lengths / rows as f64)).max(f64::MIN_POSITIVE);
         let worth = self.view.len() * 4 <= x.nnz() * LEG / rows;
         if worth { (most as usize).clamp(1, LANES) } else { 1 }
@@ -110,9 +116,9 @@ impl Shard {
     /// Adds the changes of alpha to `u`.
     fn commit(&mut self, before: &[f64]) {
         let scale = self.scale();
-        let changes: Vec<f64> = (0..before.len())
-            .map(|i| -scale * self.weight(i) * (self.beta[i] - before[i]))
-            .collect();
+        let rows = (0..before.len()).into_par_iter().with_min_len(BLOCK);
+        let changes: Vec<f64> =
+            rows.map(|i| -scale * self.weight(i) * (self.beta[i] - before[i])).collect();
         self.shift_u(&changes);
     }
 
