@@ -105,7 +105,8 @@ impl Shard {
     fn lanes(&self, step: f64) -> usize {
         let (x, flat) = (self.view.matrix(&self.design), self.job.loss.conjugate_curvature_min());
         let rows = x.rows().max(1);
-        let block = |values: &[f32]| values.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>();
+        let block =
+            |values: &[f32]| values.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>();
         let blocks: Vec<f64> = x.values().par_chunks(BLOCK).map(block).collect();
         let lengths: f64 = blocks.iter().sum();
         let most = flat / (FLATTER * step * (lengths / rows as f64)).max(f64::MIN_POSITIVE);
