@@ -233,8 +233,6 @@ impl Exchange {
             Purpose::Swap | Purpose::Grow => {
                 if fit.objective < self.incumbent.objective * (1.0 - WORTHWHILE) {
                     self.failures = 0;
-                    // To grow and drop again takes several fits: in haste it has to wait while swaps pay.
-                    self.swap_next |= self.hasty && purpose == Purpose::Swap;
                     return self.accept(fit, tally);
                 }
                 self.failures += 1;
