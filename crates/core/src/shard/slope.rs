@@ -126,3 +126,48 @@ impl Shard {
         (0..self.design.rows()).into_par_iter().with_min_len(256).map(score).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        config::Config,
+        data::CsrMatrix,
+        loss::LossKind,
+        round::{Directive, Probe, Reply, Weights},
+        shard::{Rows, Shard},
+    };
+
+    const ROWS: usize = 1500;
+
+    fn shard() -> Shard {
+        let (mut x, mut y) = (CsrMatrix::new(7), Vec::new());
+        for i in 0..ROWS {
+            let v = (i % 11) as f32 / 7.0 - 0.6;
+            x.push_row(&[1 + (i % 3) as u32, 4, 5 + (i % 2) as u32], &[v, 1.0 - v, v * v]);
+            y.push(if i % 5 < 2 { 1.0 } else { -1.0 });
+        }
+        let config = Config { loss: LossKind::Logistic, ..Config::new(2) };
+        let job = config.check().unwrap().job(ROWS, 7, x.nnz());
+        Shard::new(0, job, Rows { x, y, weights: None })
+    }
+
+    fn probe(weight: f64) -> Probe {
+        let model = Weights { indices: vec![0, 2, 4], values: vec![0.1, weight, -0.3] };
+        Probe { model, smoothing: None }
+    }
+
+    fn nominees(shard: &mut Shard, weight: f64) -> Reply {
+        shard.handle(2, &Directive::Nominate { probe: probe(weight), count: 2, hasty: false })
+    }
+
+    #[test]
+    fn nominations_are_the_same_after_a_gradient_of_this_model_or_another() {
+        let expected = nominees(&mut shard(), 0.7);
+        for before in [0.7, -0.2] {
+            let mut shard = shard();
+            shard.handle(1, &Directive::Gradient(probe(before)));
+            assert_eq!(shard.scored.model, probe(before).model);
+            assert_eq!(nominees(&mut shard, 0.7), expected, "after {before}");
+        }
+    }
+}
