@@ -93,7 +93,8 @@ fn every_aggregation_ends_with_a_model_and_a_bound() {
     }
     let best = reached.iter().map(|r| r.0).fold(f64::INFINITY, f64::min);
     let exact = reached.last().unwrap().0;
-    assert!(exact <= best, "exact is not the lowest: {reached:?}");
+    // Without a barrier the same model may be found, summed in another order.
+    assert!(exact <= best * (1.0 + 1e-9), "exact is not the lowest: {reached:?}");
 }
 
 /// More workers than rows, a class that only one shard has, and shards of different size.
