@@ -76,7 +76,8 @@ fn inner(
     for _ in 0..blocks.len() {
         let block = &blocks[draw.random_range(0..blocks.len())];
         let mut scores = look.scores.clone();
-        block.iter().for_each(|&i| scores[i as usize] = run.design().score(i as usize, &w));
+        let score = run.design().score(&w);
+        block.iter().for_each(|&i| scores[i as usize] = score(i as usize));
         // Rows outside of the block have the anchor's scores, so their slopes cancel.
         let change = run.slopes(&scores);
         let coefficients: Vec<f64> =

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::csr::{CsrMatrix, Row};
+use super::{csr::CsrMatrix, row::Row};
 
 /// What is known of the stored entries of each column.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,8 +22,8 @@ impl ColumnCounts {
     /// Of `x`, by one pass.
     pub fn of(x: &CsrMatrix) -> Self {
         let count = |part: Range<usize>| {
-            let mut sums = Sums::new(x.cols());
-            part.for_each(|i| sums.add(x.row(i)));
+            let (mut sums, rows) = (Sums::new(x.cols()), x.entries());
+            part.for_each(|i| sums.add(rows.row(i)));
             sums
         };
         let parts = row_parts(x.rows(), x.cols(), x.nnz());

@@ -4,20 +4,16 @@
 //! file is column `j` (a 0-based one is column `j + 1`). The constant feature is applied by
 //! [`crate::design::Design`], so that a file on disk never has to be rewritten for it.
 
-use std::ops::Range;
-
 use rayon::prelude::*;
 
 use super::{
     array::Array,
-    indices::{Columns, Indices},
+    indices::Indices,
+    row::{Entries, Row},
 };
-use crate::fetch;
 
 /// Rows that one task of [`CsrMatrix::par_rows_mut`] takes: enough to pay for the task.
 const BLOCK_ROWS: usize = 4096;
-/// How many entries before its turn a weight is asked for.
-const AHEAD: usize = 128;
 
 /// A sparse matrix by rows. Within a row the indices ascend strictly.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,15 +22,6 @@ pub struct CsrMatrix {
     pub(super) indices: Indices,
     pub(super) values: Array<f32>,
     pub(super) cols: usize,
-}
-
-/// One row of a [`CsrMatrix`].
-#[derive(Debug, Clone, Copy)]
-pub struct Row<'a> {
-    /// Column numbers, strictly ascending.
-    pub indices: Columns<'a>,
-    /// The values in those columns.
-    pub values: &'a [f32],
 }
 
 impl Default for CsrMatrix {
@@ -81,14 +68,14 @@ impl CsrMatrix {
     /// Row `i`.
     #[inline]
     pub fn row(&self, i: usize) -> Row<'_> {
-        let span = self.offsets[i]..self.offsets[i + 1];
-        Row { indices: self.indices.part(span.clone()), values: &self.values[span] }
+        self.entries().row(i)
     }
 
-    /// The columns of row `i`.
+    /// The arrays, looked up once for a loop over many rows.
     #[inline]
-    pub(crate) fn columns(&self, i: usize) -> &[u32] {
-        &self.indices[self.offsets[i]..self.offsets[i + 1]]
+    pub(crate) fn entries(&self) -> Entries<'_> {
+        let columns = self.indices.part(0..self.indices.len());
+        Entries { offsets: &self.offsets, columns, values: &self.values }
     }
 
     /// Looks at all columns, so that passes need not ask at every entry whether its column is there.
@@ -96,29 +83,10 @@ impl CsrMatrix {
         self.indices.prove();
     }
 
-    /// `x_i'w`, where rows are taken in order: they, and weights that are far, are asked for before their turn.
-    #[inline]
-    pub(crate) fn dot_in_order(&self, i: usize, w: &[f64]) -> f64 {
-        if fetch::are_far(w) {
-            let last = self.indices.len();
-            let coming =
-                (self.offsets[i] + AHEAD).min(last)..(self.offsets[i + 1] + AHEAD).min(last);
-            fetch::elements(w, &self.indices[coming]);
-        }
-        self.row(i).dot_in_order(w)
-    }
-
-    /// Asks memory for row `i`.
-    #[inline]
-    pub(crate) fn fetch_row(&self, i: usize) {
-        let row = self.row(i);
-        fetch::all(&row.indices);
-        fetch::all(row.values);
-    }
-
     /// All rows in order.
     pub fn iter(&self) -> impl Iterator<Item = Row<'_>> {
-        (0..self.rows()).map(|i| self.row(i))
+        let entries = self.entries();
+        (0..self.rows()).map(move |i| entries.row(i))
     }
 
     /// The values of all rows.
@@ -320,48 +288,5 @@ impl CsrMatrix {
             out.push_row(&row.indices, row.values);
         }
         out
-    }
-}
-
-impl Row<'_> {
-    /// `x'w`, summed in f64.
-    #[inline]
-    pub fn dot(&self, w: &[f64]) -> f64 {
-        let sums: [f64; 4] = self.indices.gather(self.values, w, |sum, v, w| *sum += v * w);
-        (sums[0] + sums[1]) + (sums[2] + sums[3])
-    }
-
-    /// The same, where the rows after it are the next: they are asked for meanwhile.
-    #[inline]
-    pub(crate) fn dot_in_order(&self, w: &[f64]) -> f64 {
-        let add = |sum: &mut f64, v: f64, w: f64| *sum += v * w;
-        let sums: [f64; 4] = self.indices.gather_in_order(self.values, w, add);
-        (sums[0] + sums[1]) + (sums[2] + sums[3])
-    }
-
-    /// `out += a x`.
-    #[inline]
-    pub fn axpy_into(&self, a: f64, out: &mut [f64]) {
-        self.indices.scatter(self.values, out, |v| a * v, |sum, product| *sum += product);
-    }
-
-    /// The entries in a range of columns.
-    #[inline]
-    pub(crate) fn within(self, columns: &Range<usize>) -> Self {
-        let before = |end: usize| match self.indices.last() {
-            Some(&last) if last as usize >= end => {
-                self.indices.partition_point(|&j| (j as usize) < end)
-            }
-            _ => self.indices.len(),
-        };
-        let first = if columns.start == 0 { 0 } else { before(columns.start) };
-        let span = first..before(columns.end);
-        Self { indices: self.indices.part(span.clone()), values: &self.values[span] }
-    }
-
-    /// `||x||^2`.
-    #[inline]
-    pub fn norm_sq(&self) -> f64 {
-        self.values.iter().map(|&v| f64::from(v) * f64::from(v)).sum()
     }
 }

@@ -105,8 +105,14 @@ impl<'a> Columns<'a> {
         Self { numbers, below: UNPROVED }
     }
 
+    /// Their numbers.
+    #[inline(always)]
+    pub(super) fn numbers(self) -> &'a [u32] {
+        self.numbers
+    }
+
     /// Some of them.
-    #[inline]
+    #[inline(always)]
     pub(super) fn part(self, span: Range<usize>) -> Self {
         Self { numbers: &self.numbers[span], below: self.below }
     }
@@ -141,36 +147,22 @@ impl<'a> Columns<'a> {
         array: &[T],
         add: impl Fn(&mut S, f64, T),
     ) -> [S; W] {
-        if self.below <= array.len() {
-            // SAFETY: every number is below `self.below`, so each is within the array.
-            let element = |j: u32| unsafe { *array.get_unchecked(j as usize) };
-            self.take_turns::<T, S, W, IN_ORDER>(values, element, add)
-        } else {
-            self.take_turns::<T, S, W, IN_ORDER>(values, |j| array[j as usize], add)
-        }
-    }
-
-    #[inline(always)]
-    fn take_turns<T, S: Copy + Default, const W: usize, const IN_ORDER: bool>(
-        self,
-        values: &[f32],
-        element: impl Fn(u32) -> T,
-        add: impl Fn(&mut S, f64, T),
-    ) -> [S; W] {
         let mut sums = [S::default(); W];
-        let (columns, more) = self.numbers.as_chunks::<W>();
-        let (values, rest) = values.as_chunks::<W>();
-        for (j, v) in columns.iter().zip(values) {
-            if IN_ORDER {
-                fetch::further(j);
-                fetch::further(v);
-            }
-            for lane in 0..W {
-                add(&mut sums[lane], f64::from(v[lane]), element(j[lane]));
-            }
-        }
-        for ((sum, &j), &v) in sums.iter_mut().zip(more).zip(rest) {
-            add(sum, f64::from(v), element(j));
+        if self.below <= array.len() {
+            self.in_turn::<W, IN_ORDER>(values, |j, v| {
+                for lane in 0..W {
+                    // SAFETY: every number is below `self.below`, so each is within the array.
+                    add(&mut sums[lane], f64::from(v[lane]), unsafe {
+                        *array.get_unchecked(j[lane])
+                    });
+                }
+            });
+        } else {
+            self.in_turn::<W, IN_ORDER>(values, |j, v| {
+                for lane in 0..W {
+                    add(&mut sums[lane], f64::from(v[lane]), array[j[lane]]);
+                }
+            });
         }
         sums
     }
@@ -199,6 +191,7 @@ impl<'a> Columns<'a> {
         self.scattered::<T, S, true>(values, array, term, add);
     }
 
+    /// Four terms are made before the first of them is handed on: with one at a time a loop takes a tenth longer.
     #[inline(always)]
     fn scattered<T, S: Copy, const IN_ORDER: bool>(
         self,
@@ -208,39 +201,77 @@ impl<'a> Columns<'a> {
         add: impl Fn(&mut T, S),
     ) {
         if self.below <= array.len() {
-            self.hand_out::<S, IN_ORDER>(values, term, |j, term| {
-                // SAFETY: every number is below `self.below`, so each is within the array.
-                add(unsafe { array.get_unchecked_mut(j as usize) }, term);
+            self.in_turn::<4, IN_ORDER>(values, |j, v| {
+                let terms = v.map(|v| term(f64::from(v)));
+                for lane in 0..4 {
+                    // SAFETY: every number is below `self.below`, so each is within the array.
+                    add(unsafe { array.get_unchecked_mut(j[lane]) }, terms[lane]);
+                }
             });
         } else {
-            self.hand_out::<S, IN_ORDER>(values, term, |j, term| add(&mut array[j as usize], term));
+            self.in_turn::<4, IN_ORDER>(values, |j, v| {
+                let terms = v.map(|v| term(f64::from(v)));
+                for lane in 0..4 {
+                    add(&mut array[j[lane]], terms[lane]);
+                }
+            });
         }
     }
 
-    /// Four terms are made before the first of them is handed on: with one at a time a loop takes a tenth longer.
+    /// Hands out columns and values, `W` at a time. What is left over at the end comes together with those before it, which
+    /// have the value 0 then: how many are left is a guess that the processor would get wrong in most rows.
     #[inline(always)]
-    fn hand_out<S: Copy, const IN_ORDER: bool>(
+    fn in_turn<const W: usize, const IN_ORDER: bool>(
         self,
         values: &[f32],
-        term: impl Fn(f64) -> S,
-        mut put: impl FnMut(u32, S),
+        mut take: impl FnMut([usize; W], [f32; W]),
     ) {
-        let (columns, more) = self.numbers.as_chunks::<4>();
-        let (values, rest) = values.as_chunks::<4>();
-        for (j, v) in columns.iter().zip(values) {
+        let (Some(j), Some(v)) = (self.numbers.last_chunk::<W>(), values.last_chunk::<W>()) else {
+            if let Some((j, v)) = self.few(values) {
+                take(apart(&j), v);
+            }
+            return;
+        };
+        for (j, v) in self.numbers.as_chunks::<W>().0.iter().zip(values.as_chunks::<W>().0) {
             if IN_ORDER {
                 fetch::further(j);
                 fetch::further(v);
             }
-            let terms = v.map(|v| term(f64::from(v)));
-            for lane in 0..4 {
-                put(j[lane], terms[lane]);
-            }
+            take(apart(j), *v);
         }
-        for (&j, &v) in more.iter().zip(rest) {
-            put(j, term(f64::from(v)));
-        }
+        take(apart(j), last_of(v, values.len() % W));
     }
+
+    /// Fewer than `W`, if there are any: the last column again and again, with the value 0.
+    #[inline]
+    fn few<const W: usize>(self, values: &[f32]) -> Option<([u32; W], [f32; W])> {
+        let &last = self.numbers.last()?;
+        let (mut columns, mut padded) = ([last; W], [0.0; W]);
+        columns[..self.numbers.len()].copy_from_slice(self.numbers);
+        padded[..values.len()].copy_from_slice(values);
+        Some((columns, padded))
+    }
+}
+
+/// Columns as places in an array. Two come by one load: passes over weights that are near are short of loads.
+#[inline(always)]
+fn apart<const W: usize>(columns: &[u32; W]) -> [usize; W] {
+    let mut places = [0; W];
+    for (pair, places) in columns.as_chunks::<2>().0.iter().zip(places.as_chunks_mut::<2>().0) {
+        // SAFETY: eight bytes are eight bytes.
+        let both =
+            u64::from_le(unsafe { std::mem::transmute::<[u32; 2], u64>(pair.map(u32::to_le)) });
+        *places = [both as u32 as usize, (both >> 32) as usize];
+    }
+    places
+}
+
+/// The last `count` of some values, after zeros in place of the others; `count` is below `W`, which is at most 4.
+#[inline(always)]
+fn last_of<const W: usize>(values: &[f32; W], count: usize) -> [f32; W] {
+    const KEPT: [f32; 8] = [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0];
+    let kept = &KEPT[4 - W + count..];
+    std::array::from_fn(|lane| values[lane] * kept[lane])
 }
 
 #[cfg(test)]

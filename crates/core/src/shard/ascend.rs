@@ -80,7 +80,7 @@ impl Shard {
             };
         }
         let pass = Pass {
-            x: self.view.matrix(&self.design),
+            x: self.view.matrix(&self.design).entries(),
             intercept: self.job.intercept,
             y: &self.y,
             weights: self.weights.as_deref(),

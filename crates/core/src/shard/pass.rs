@@ -11,7 +11,7 @@ use rand::seq::SliceRandom;
 use rayon::prelude::*;
 
 use crate::{
-    data::{CsrMatrix, Row},
+    data::{Entries, Row},
     fetch,
     loss::Loss,
     rng,
@@ -27,7 +27,7 @@ const AHEAD: usize = 8;
 
 /// The rows of a pass.
 pub(super) struct Pass<'a> {
-    pub(super) x: &'a CsrMatrix,
+    pub(super) x: Entries<'a>,
     pub(super) intercept: bool,
     pub(super) y: &'a [f64],
     pub(super) weights: Option<&'a [f64]>,
@@ -267,7 +267,7 @@ impl Pass<'_> {
         if far && let Some(&later) = order.get(at + AHEAD) {
             self.x.fetch_row(later as usize);
         }
-        let next = order.get(at + 1).map_or(&[][..], |&i| self.x.columns(i as usize));
+        let next = order.get(at + 1).map_or(&[][..], |&i| self.x.columns_of(i as usize));
         (self.x.row(order[at] as usize), next)
     }
 

@@ -58,8 +58,8 @@ impl Outlook {
 impl Shard {
     pub(super) fn settle(&mut self, round: u64, gap: f64) -> Reply {
         if self.lengths.is_empty() {
-            let x = self.design.matrix();
-            let rows = (0..x.rows()).into_par_iter().with_min_len(1024);
+            let x = self.design.matrix().entries();
+            let rows = (0..self.design.rows()).into_par_iter().with_min_len(1024);
             self.lengths = rows.map(|i| x.row(i).norm_sq() as f32).collect();
         }
         let most = 2 * (WORK / self.job.entries.max(1) as u64).clamp(PASSES[0], PASSES[1]);
@@ -89,7 +89,7 @@ impl Shard {
     /// After so many halves of passes, which are numbered from `first` on. Returns the entries visited.
     fn half_a_pass(&mut self, first: u64, halves: u64) -> usize {
         let pass = Pass {
-            x: self.design.matrix(),
+            x: self.design.matrix().entries(),
             intercept: self.job.intercept,
             y: &self.y,
             weights: self.weights.as_deref(),
@@ -119,11 +119,12 @@ impl Shard {
         let first = number % each;
         let groups = rows.div_ceil(GROUP).saturating_sub(first).div_ceil(each);
         // Sums of losses, of what they differ from their dual terms by, and of `-alpha_i x_i'u`: `lambda N ||u||^2` of all.
+        let score = self.design.score(&self.u);
         let sums = |block: Range<usize>| {
             let group = |at: usize| (first + each * at) * GROUP;
             let sampled = block.flat_map(|at| group(at)..(group(at) + GROUP).min(rows));
             sampled.fold([0.0; 3], |[loss, gap, product], i| {
-                let (z, y, c) = (self.design.score(i, &self.u), self.y[i], self.weight(i));
+                let (z, y, c) = (score(i), self.y[i], self.weight(i));
                 let b = self.beta[i];
                 let (value, conjugate) =
                     with_loss!(self.job.loss, l => (l.value(z, y), l.conjugate(b, y)));

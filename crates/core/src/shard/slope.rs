@@ -78,9 +78,10 @@ impl Shard {
         let per_row = 1.0 / self.job.total_rows as f64;
         let exact = self.is_exact(probe);
         let mut part = Partial { loss: 0.0, smoothed: 0.0, gradient: vec![0.0; w.len()] };
+        let x = self.view.matrix(&self.design).entries();
+        let constant = if self.job.intercept { w[0] } else { 0.0 };
         with_smoothed!(self.job.loss, probe.smoothing, l => for (i, score) in rows.zip(scores) {
-            let row = self.view.row(&self.design, i);
-            let constant = if self.job.intercept { w[0] } else { 0.0 };
+            let row = x.row(i);
             let (z, y, c) = (constant + row.dot_in_order(w), self.y[i], self.weight(i));
             *score = z;
             let (value, derivative) = l.value_and_derivative(z, y);
@@ -120,10 +121,7 @@ impl Shard {
         if last == *model && scores.len() == self.design.rows() {
             return scores;
         }
-        let w = self.view_weights(model);
-        let constant = if self.job.intercept { w[0] } else { 0.0 };
-        let score = |i: usize| constant + self.view.row(&self.design, i).dot_in_order(&w);
-        (0..self.design.rows()).into_par_iter().with_min_len(256).map(score).collect()
+        self.view.design(&self.design).scores(&self.view_weights(model))
     }
 }
 

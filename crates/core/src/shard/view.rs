@@ -4,7 +4,7 @@
 //! the whole matrix is used in place of a copy: it has the same meaning with the identity numbering.
 
 use crate::{
-    data::{CsrMatrix, Row, Shortlist},
+    data::{CsrMatrix, Shortlist},
     design::Design,
 };
 
@@ -59,7 +59,7 @@ impl View {
         }
     }
 
-    /// Length of vectors indexed by [`View::row`].
+    /// Length of vectors indexed by the columns of [`View::matrix`].
     pub(super) fn len(&self) -> usize {
         if self.compact.is_some() { self.list.columns().len() } else { self.list.out_of() }
     }
@@ -69,18 +69,12 @@ impl View {
         if self.compact.is_some() { self.list.place(j).unwrap_or(0) } else { j as usize }
     }
 
-    /// Row `i`, in local numbering. On the whole matrix it has entries outside the support too, whose
-    /// weights are 0.
-    #[inline]
-    pub(super) fn row<'a>(&'a self, design: &'a Design, i: usize) -> Row<'a> {
-        self.matrix(design).row(i)
-    }
-
+    /// The rows in local numbering. The whole matrix has entries outside the support too, whose weights are 0.
     pub(super) fn matrix<'a>(&'a self, design: &'a Design) -> &'a CsrMatrix {
         self.design(design).matrix()
     }
 
-    /// The rows in local numbering, with their constant feature.
+    /// The same with their constant feature.
     pub(super) fn design<'a>(&'a self, design: &'a Design) -> &'a Design {
         self.compact.as_ref().unwrap_or(design)
     }

@@ -156,7 +156,7 @@ impl Sdiht {
         let mut changes = vec![0.0; shard.design().rows()];
         for &i in &self.blocks[block] {
             let i = i as usize;
-            let (z, y, c) = (shard.design().score(i, w), shard.targets()[i], shard.weight(i));
+            let (z, y, c) = (shard.design().score(w)(i), shard.targets()[i], shard.weight(i));
             let b = shard.dual().0[i];
             if !(z.is_finite() && q.is_finite()) {
                 // Values near the end of f32 can do that. This alpha stays where it is, in the domain.
@@ -210,8 +210,9 @@ impl Sdiht {
             v.iter_mut().for_each(|x| *x /= norm);
             let mut xv = vec![0.0; design.cols()];
             design.scatter(&v, &mut xv);
+            let score = design.score(&xv);
             for &i in &self.blocks[block] {
-                v[i as usize] = design.score(i as usize, &xv);
+                v[i as usize] = score(i as usize);
             }
             sigma_sq = xv.iter().map(|x| x * x).sum::<f64>();
         }

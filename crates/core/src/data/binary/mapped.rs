@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use super::super::columns::{ColumnCounts, Sums, row_parts};
-use super::super::csr::{CsrMatrix, Row};
 use super::super::error::{DataError, ShardError};
 use super::super::indices::Columns;
 use super::super::sealed::Sealed;
+use super::super::{csr::CsrMatrix, row::Row};
 use super::Shard;
 use super::contents::{Contents, check_labels};
 use super::layout::{BLOCK, Header, Layout};
