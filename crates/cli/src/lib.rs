@@ -13,6 +13,7 @@ mod history;
 mod input;
 mod inspect;
 mod list;
+mod memory;
 mod output;
 mod path;
 mod plan;
@@ -42,6 +43,7 @@ const PATIENCE_VARIABLE: &str = "DDIHT_STORAGE_PATIENCE";
 
 /// Runs the program with these arguments, the first of them its name.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    memory::keep_small_blocks();
     let outcome =
         config_file::expand(arguments.into_iter().collect()).and_then(|call| match call {
             Call::Print(text) => output::print(&text),

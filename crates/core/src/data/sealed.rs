@@ -51,9 +51,10 @@ impl Sealed {
     }
 
     /// Counts the entries by column for [`Sealed::unseal_counted`], unless they are still to be verified: one pass will do
-    /// both then.
+    /// both then. It is time, too, to prove that all columns are there.
     pub(crate) fn count(&mut self) {
         if let State::Open { x, counts } = &mut self.0 {
+            x.prove_columns();
             counts.get_or_insert_with(|| ColumnCounts::of(x));
         }
     }

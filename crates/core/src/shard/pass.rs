@@ -123,9 +123,9 @@ pub(super) struct Tour {
     groups: Vec<u32>,
     /// The largest slope of the last pass: what presses against an end by more will hardly come back.
     slack: f64,
-    /// That of the pass under way, and whether rows were left alone in it.
+    /// That of the pass under way, and the rows that were left alone in it.
     steepest: f64,
-    left_alone: bool,
+    left_alone: Vec<u32>,
 }
 
 impl Tour {
@@ -138,7 +138,8 @@ impl Tour {
 
     /// Draws the order of the next pass, named by (seed, shard, number of the pass).
     pub(super) fn begin(&mut self, (seed, shard, turn): (u64, usize, u64)) {
-        (self.steepest, self.left_alone) = (0.0, false);
+        self.steepest = 0.0;
+        self.left_alone.clear();
         let mut random = rng::generator(seed, shard, turn);
         self.groups.clear();
         self.groups.extend(0..self.live.len().div_ceil(GROUP) as u32);
@@ -161,10 +162,10 @@ impl Tour {
     /// Draws the conclusions of a pass.
     pub(super) fn end(&mut self) {
         self.slack = self.steepest;
-        if self.left_alone {
-            self.live.clear();
-            self.live.extend(self.order.iter().filter(|&&i| i != u32::MAX));
-            self.live.sort_unstable();
+        if !self.left_alone.is_empty() {
+            self.left_alone.sort_unstable();
+            let mut alone = self.left_alone.iter().peekable();
+            self.live.retain(|i| alone.next_if_eq(&i).is_none());
         }
     }
 }
@@ -201,8 +202,7 @@ impl Pass<'_> {
             visited += row.indices.len();
             let Some((z, curvature)) = self.meet(i, row, next, model) else { continue };
             if self.settling && loss.outward(beta[i], z, self.y[i]) > tour.slack {
-                tour.left_alone = true;
-                tour.order[at] = u32::MAX;
+                tour.left_alone.push(i as u32);
                 continue;
             }
             let step = loss.coordinate_step(beta[i], z, curvature, self.y[i]);
