@@ -6,8 +6,8 @@ use super::Loss;
 #[derive(Debug, Clone, Copy)]
 pub struct Logistic;
 
-/// A step of Newton's squares what was wrong, so that one as short as this is the last.
-const NEWTON_IS_DONE: f64 = 1e-3;
+/// What a coordinate step may lose of D to being the last step of a series (M4).
+const NEGLIGIBLE: f64 = 1e-10;
 
 /// The probability of the class +1 that a logistic model gives to a score.
 pub fn probability(z: f64) -> f64 {
@@ -19,6 +19,12 @@ pub fn probability(z: f64) -> f64 {
 fn tails(t: f64) -> (f64, f64, f64) {
     let e = (-t.abs()).exp();
     (e, 1.0 / (1.0 + e), e / (1.0 + e))
+}
+
+/// How much the sigmoid rises in a short `step` from where it is `p` and its slope is `slope`: three terms of its series.
+#[inline]
+fn rise(p: f64, slope: f64, step: f64) -> f64 {
+    slope * step * (1.0 + step * ((0.5 - p) + step * ((1.0 - 6.0 * slope) / 6.0)))
 }
 
 /// `1 / (1 + e^-t)`.
@@ -67,10 +73,9 @@ impl Loss for Logistic {
     fn slope_change(self, z: f64, _y: f64) -> impl Fn(f64) -> f64 {
         let p = sigmoid(z);
         let first = p * (1.0 - p);
-        let (second, third) = (first * (0.5 - p), first * (1.0 - 6.0 * first) / 6.0);
         move |step: f64| {
             if step.abs() <= 0.5 {
-                step * (first + step * (second + step * third))
+                rise(p, first, step)
             } else {
                 // The labels -1 and +1 differ by a constant slope.
                 sigmoid(z + step) - p
@@ -108,17 +113,18 @@ impl Loss for Logistic {
         y * (y * a).clamp(-1.0, 0.0)
     }
 
-    /// Newton on `t = logit(-b)`, where the optimality condition `t + m + q (sigmoid(t) + b0) = 0` has a
-    /// slope of at least 1, kept inside a bracket that always holds the root.
+    /// Halley's method on `t = logit(-b)`, where the optimality condition `t + m + q (sigmoid(t) + b0) = 0` has a
+    /// slope of at least 1, kept inside a bracket that always holds the root (M4).
     #[inline]
     fn coordinate_step(self, a: f64, z: f64, q: f64, y: f64) -> f64 {
         let (m, b) = (y * z, y * a);
         let (mut low, mut high) = (-m - q * (1.0 + b), -m - q * b);
-        let mut t = if b < 0.0 && b > -1.0 { (-b / (1.0 + b)).ln() } else { (low + high) / 2.0 };
-        t = t.clamp(low, high);
+        let inner = b < 0.0 && b > -1.0;
+        let start = if inner { (-b / (1.0 + b)).ln() } else { (low + high) / 2.0 };
+        let mut t = start.clamp(low, high);
+        let mut p = if inner && t == start { -b } else { sigmoid(t) };
         let mut last_move = high - low;
         for _ in 0..100 {
-            let p = sigmoid(t);
             let f = t + m + q * (p + b);
             if f > 0.0 {
                 high = t;
@@ -126,23 +132,25 @@ impl Loss for Logistic {
                 low = t;
             }
             let slope = p * (1.0 - p);
-            let newton = -f / (1.0 + q * slope);
-            // Newton may swing between the flat ends of the sigmoid; a step that does not at least halve
-            // the last one is replaced by a bisection.
-            let inside = t + newton > low && t + newton < high;
-            if inside && newton.abs() <= NEWTON_IS_DONE {
-                // Three terms of the sigmoid's series: what they lack is of the order of the step's cube.
-                return -y * (p + slope * newton * (1.0 + newton * (0.5 - p))).clamp(0.0, 1.0);
+            let (first, second) = (1.0 + q * slope, q * slope * (1.0 - 2.0 * p));
+            let halley = -f * first / (first * first - f * second / 2.0);
+            // It may swing between the flat ends of the sigmoid; a step that does not at least halve the last one is
+            // replaced by a bisection.
+            let inside = t + halley > low && t + halley < high;
+            if inside && halley.abs() <= 0.5 && slope * first * halley.powi(6) <= 18.0 * NEGLIGIBLE
+            {
+                return -y * (p + rise(p, slope, halley)).clamp(0.0, 1.0);
             }
-            let trusted = inside && newton.abs() <= 0.5 * last_move;
-            let next = if trusted { t + newton } else { (low + high) / 2.0 };
+            let trusted = inside && halley.abs() <= 0.5 * last_move;
+            let next = if trusted { t + halley } else { (low + high) / 2.0 };
             last_move = (next - t).abs();
             t = next;
+            p = sigmoid(t);
             if last_move <= 1e-12 * (1.0 + t.abs()) {
                 break;
             }
         }
-        -y * sigmoid(t)
+        -y * p
     }
 
     #[inline]

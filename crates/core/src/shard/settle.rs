@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use crate::{
     coordinator::{certificate::bound_of_all, relative_gap},
     design::row_blocks,
+    fetch,
     loss::{Loss, with_loss},
     round::{Evidence, Reply, Settled, sum_of},
 };
@@ -32,7 +33,8 @@ const WORK: u64 = 1 << 30;
 const GROUP: usize = 16;
 const SAMPLE: usize = 8;
 const MANY_ROWS: usize = 4096;
-/// Entries of a sample from which on it is worth waking threads that have slept through a pass.
+/// Entries of a sample from which on it is worth waking threads that have slept through a pass. Weights that are far are
+/// better left where they are: what another core has read has to be fetched back from there.
 const WORTH_WAKING: usize = 1 << 18;
 /// The gap of the first sample has to be below the one to reach by this factor; later ones by what the first was wrong.
 const AIM: f64 = 0.9;
@@ -132,11 +134,12 @@ impl Shard {
             })
         };
         let blocks = row_blocks(groups, 16);
-        let parts: Vec<[f64; 3]> = if self.design.matrix().nnz() / each < WORTH_WAKING {
-            blocks.into_iter().map(sums).collect()
-        } else {
-            blocks.into_par_iter().map(sums).collect()
-        };
+        let parts: Vec<[f64; 3]> =
+            if fetch::are_far(&self.u) || self.design.matrix().nnz() / each < WORTH_WAKING {
+                blocks.into_iter().map(sums).collect()
+            } else {
+                blocks.into_par_iter().map(sums).collect()
+            };
         let sum = |at: usize| parts.iter().map(|part| part[at]).sum::<f64>();
         sum(1) / (sum(0) + sum(2) / 2.0)
     }
