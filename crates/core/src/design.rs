@@ -10,7 +10,10 @@ use std::{
 
 use rayon::prelude::*;
 
-use crate::data::{ColumnCounts, CsrMatrix, Shortlist, columns::row_parts};
+use crate::{
+    data::{ColumnCounts, CsrMatrix, Shortlist, columns::row_parts},
+    fetch,
+};
 
 pub(crate) use crate::data::columns::row_blocks;
 
@@ -74,7 +77,8 @@ impl Design {
     #[inline(always)]
     pub(crate) fn score<'a>(&'a self, w: &'a [f64]) -> impl Fn(usize) -> f64 + Copy + 'a {
         let (rows, constant) = (self.x.entries(), if self.intercept { w[0] } else { 0.0 });
-        move |i| constant + rows.dot_in_order(i, w)
+        let hints = fetch::come_late(w);
+        move |i| constant + rows.dot_in_order(i, w, hints)
     }
 
     /// All scores, in parallel.

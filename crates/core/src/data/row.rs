@@ -44,10 +44,10 @@ impl<'a> Entries<'a> {
         size_of_val(self.offsets) + size_of_val(&*self.columns) + size_of_val(self.values)
     }
 
-    /// `x_i'w`, where rows are taken in order: they, and weights that are far, are asked for before their turn.
+    /// `x_i'w`, where rows are taken in order: they, and with `hints` the weights too, are asked for before their turn.
     #[inline(always)]
-    pub(crate) fn dot_in_order(self, i: usize, w: &[f64]) -> f64 {
-        if fetch::are_far(w) {
+    pub(crate) fn dot_in_order(self, i: usize, w: &[f64], hints: bool) -> f64 {
+        if hints {
             let ahead = |end: usize| (end + AHEAD).min(self.columns.len());
             let coming = ahead(self.offsets[i])..ahead(self.offsets[i + 1]);
             fetch::elements(w, &self.columns[coming]);

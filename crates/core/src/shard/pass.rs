@@ -84,12 +84,14 @@ impl Follower for [Cell] {
 pub(super) struct Plain<'a> {
     pub(super) w: Vec<f64>,
     pub(super) lengths: &'a [f32],
+    /// Whether weights are asked for before their turn.
+    pub(super) hints: bool,
 }
 
 impl Follower for Plain<'_> {
     #[inline]
     fn look(&self, i: usize, row: Row<'_>, next: &[u32]) -> (f64, f64) {
-        if fetch::are_far(&self.w) {
+        if self.hints {
             fetch::elements(&self.w, next);
         }
         (row.dot(&self.w), f64::from(self.lengths[i]))

@@ -98,7 +98,8 @@ impl Shard {
             step: self.scale(),
             settling: true,
         };
-        let mut model = Plain { w: std::mem::take(&mut self.u), lengths: &self.lengths };
+        let hints = fetch::come_late(&self.u);
+        let mut model = Plain { w: std::mem::take(&mut self.u), lengths: &self.lengths, hints };
         let (tour, beta) = (&mut self.tour, &mut self.beta);
         let half = (halves % 2) as usize;
         if half == 0 {
