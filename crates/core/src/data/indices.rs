@@ -221,7 +221,7 @@ impl<'a> Columns<'a> {
     /// Hands out columns and values, `W` at a time. What is left over at the end comes together with those before it, which
     /// have the value 0 then: how many are left is a guess that the processor would get wrong in most rows.
     #[inline(always)]
-    fn in_turn<const W: usize, const IN_ORDER: bool>(
+    pub(super) fn in_turn<const W: usize, const IN_ORDER: bool>(
         self,
         values: &[f32],
         mut take: impl FnMut([usize; W], [f32; W]),

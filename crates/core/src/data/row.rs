@@ -103,15 +103,12 @@ impl Row<'_> {
     /// `||x||^2`.
     #[inline]
     pub fn norm_sq(&self) -> f64 {
-        let square = |v: f32| f64::from(v) * f64::from(v);
-        let (values, rest) = self.values.as_chunks::<4>();
         let mut sums = [0.0; 4];
-        for v in values {
-            for lane in 0..4 {
-                sums[lane] += square(v[lane]);
+        self.indices.in_turn::<4, true>(self.values, |_, values| {
+            for (sum, value) in sums.iter_mut().zip(values) {
+                *sum += f64::from(value) * f64::from(value);
             }
-        }
-        let rest: f64 = rest.iter().map(|&v| square(v)).sum();
-        (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest
+        });
+        (sums[0] + sums[2]) + (sums[1] + sums[3])
     }
 }

@@ -89,7 +89,7 @@ pub(super) struct Plain<'a> {
 }
 
 impl Follower for Plain<'_> {
-    #[inline]
+    #[inline(always)]
     fn look(&self, i: usize, row: Row<'_>, next: &[u32]) -> (f64, f64) {
         if self.hints {
             fetch::elements(&self.w, next);
@@ -97,12 +97,12 @@ impl Follower for Plain<'_> {
         (row.dot(&self.w), f64::from(self.lengths[i]))
     }
 
-    #[inline]
+    #[inline(always)]
     fn shift(&mut self, row: Row<'_>, by: f64) {
         row.axpy_into(by, &mut self.w);
     }
 
-    #[inline]
+    #[inline(always)]
     fn constant(&mut self) -> Option<(&mut f64, f64)> {
         self.w.first_mut().map(|w| (w, 1.0))
     }
