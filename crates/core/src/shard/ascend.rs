@@ -86,6 +86,7 @@ impl Shard {
             weights: self.weights.as_deref(),
             step: f64::from(delta.caution) * self.job.shards as f64 * self.scale(),
             settling: false,
+            fresh: false,
         };
         let mut lanes = vec![Lane::default(); self.lanes(pass.step)];
         let pass = Pass { step: pass.step * lanes.len() as f64, ..pass };

@@ -24,6 +24,10 @@ const LANES: usize = 16;
 pub(super) const LEG: usize = 512;
 /// How many turns before its own a row is asked for.
 const AHEAD: usize = 8;
+/// A row that presses against an end by this much of what moves others in the mean is not visited in so many passes to come:
+/// it would stay where it is.
+const SURE: f64 = 0.5;
+const REST: u8 = 2;
 
 /// The rows of a pass.
 pub(super) struct Pass<'a> {
@@ -33,8 +37,10 @@ pub(super) struct Pass<'a> {
     pub(super) weights: Option<&'a [f64]>,
     /// `sigma' / (lambda N)`.
     pub(super) step: f64,
-    /// Whether rows that press against an end of the domain are left alone from then on.
+    /// Whether rows that press against an end of the domain are left alone, for a while or from then on.
     pub(super) settling: bool,
+    /// Whether no row has been visited yet, so that rows may step as if those before them were all there are (M4).
+    pub(super) fresh: bool,
 }
 
 /// Weights that follow the dual variables.
@@ -118,16 +124,48 @@ pub(super) struct Lane {
 /// Which rows passes visit, and in which order.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tour {
-    /// The live rows, ascending.
+    /// The live rows, ascending, and how many passes to come each of all rows rests.
     live: Vec<u32>,
-    /// The same as they are visited.
+    resting: Vec<u8>,
+    /// The live rows that do not rest, and the same as they are visited.
+    awake: Vec<u32>,
     order: Vec<u32>,
     groups: Vec<u32>,
-    /// The largest slope of the last pass: what presses against an end by more will hardly come back.
-    slack: f64,
-    /// That of the pass under way, and the rows that were left alone in it.
-    steepest: f64,
+    /// The slopes of the last pass: what presses against an end by more than the largest will hardly come back.
+    last: Slopes,
+    /// Those of the pass under way, and the rows that were left alone in it.
+    now: Slopes,
     left_alone: Vec<u32>,
+}
+
+/// By how much the rows that moved wanted to.
+#[derive(Debug, Clone, Copy)]
+struct Slopes {
+    largest: f64,
+    sum: f64,
+    count: u32,
+}
+
+impl Default for Slopes {
+    fn default() -> Self {
+        Self { largest: 0.0, sum: 0.0, count: 0 }
+    }
+}
+
+impl Slopes {
+    /// Before there was any pass nothing is known.
+    const UNKNOWN: Self = Self { largest: f64::INFINITY, sum: f64::INFINITY, count: 1 };
+
+    #[inline(always)]
+    fn add(&mut self, slope: f64) {
+        self.largest = self.largest.max(slope);
+        self.sum += slope;
+        self.count += 1;
+    }
+
+    fn mean(&self) -> f64 {
+        self.sum / f64::from(self.count.max(1))
+    }
 }
 
 impl Tour {
@@ -135,21 +173,31 @@ impl Tour {
     pub(super) fn restart(&mut self, rows: usize) {
         self.live.clear();
         self.live.extend(0..rows as u32);
-        self.slack = f64::INFINITY;
+        self.resting.clear();
+        self.resting.resize(rows, 0);
+        self.last = Slopes::UNKNOWN;
     }
 
     /// Draws the order of the next pass, named by (seed, shard, number of the pass).
     pub(super) fn begin(&mut self, (seed, shard, turn): (u64, usize, u64)) {
-        self.steepest = 0.0;
+        self.now = Slopes::default();
         self.left_alone.clear();
+        let resting = &mut self.resting;
+        self.awake.clear();
+        self.awake.extend(self.live.iter().filter(|&&i| {
+            let rest = &mut resting[i as usize];
+            let awake = *rest == 0;
+            *rest = rest.saturating_sub(1);
+            awake
+        }));
         let mut random = rng::generator(seed, shard, turn);
         self.groups.clear();
-        self.groups.extend(0..self.live.len().div_ceil(GROUP) as u32);
+        self.groups.extend(0..self.awake.len().div_ceil(GROUP) as u32);
         self.groups.shuffle(&mut random);
         self.order.clear();
         for bundle in self.groups.chunks(LANES) {
             for place in 0..GROUP {
-                let row = |&group: &u32| self.live.get(group as usize * GROUP + place);
+                let row = |&group: &u32| self.awake.get(group as usize * GROUP + place);
                 self.order.extend(bundle.iter().filter_map(row));
             }
         }
@@ -163,13 +211,20 @@ impl Tour {
 
     /// Draws the conclusions of a pass.
     pub(super) fn end(&mut self) {
-        self.slack = self.steepest;
+        self.last = self.now;
         if !self.left_alone.is_empty() {
             self.left_alone.sort_unstable();
             let mut alone = self.left_alone.iter().peekable();
             self.live.retain(|i| alone.next_if_eq(&i).is_none());
         }
     }
+}
+
+/// What `u` is larger by while it knows `known` of so many rows (M4): their ratio to the power of 3/4.
+#[inline]
+fn larger(known: usize, rows: usize) -> f64 {
+    let root = (rows as f64 / known as f64).sqrt();
+    root * root.sqrt()
 }
 
 impl Pass<'_> {
@@ -197,25 +252,37 @@ impl Pass<'_> {
         beta: &mut [f64],
     ) -> usize {
         let (flat, far) = (loss.conjugate_curvature_min(), self.rows_are_far());
-        let (mut steepest, mut visited) = (tour.steepest, 0);
+        let (slack, sure, rows) = (tour.last.largest, SURE * tour.last.mean(), tour.order.len());
+        let (mut slopes, mut visited) = (tour.now, 0);
         for at in places {
             let i = tour.order[at] as usize;
             let (row, next) = self.expect(&tour.order, at, far);
             visited += row.indices.len();
-            let Some((z, curvature)) = self.meet(i, row, next, model) else { continue };
-            if self.settling && loss.outward(beta[i], z, self.y[i]) > tour.slack {
-                tour.left_alone.push(i as u32);
-                continue;
+            let Some((mut z, mut curvature)) = self.meet(i, row, next, model) else { continue };
+            if self.settling {
+                let outward = loss.outward(beta[i], z, self.y[i]);
+                if outward > slack {
+                    tour.left_alone.push(i as u32);
+                    continue;
+                }
+                if outward > sure {
+                    tour.resting[i] = REST;
+                    continue;
+                }
+            }
+            if self.fresh && !L::ENDS {
+                let factor = larger(at + 1, rows);
+                (z, curvature) = (factor * z, factor * curvature);
             }
             let step = loss.coordinate_step(beta[i], z, curvature, self.y[i]);
             let change = step - beta[i];
             if change != 0.0 {
                 beta[i] = step;
-                steepest = steepest.max((curvature + flat) * change.abs());
+                slopes.add((curvature + flat) * change.abs());
                 self.follow(i, row, change, model);
             }
         }
-        tour.steepest = steepest;
+        tour.now = slopes;
         visited
     }
 

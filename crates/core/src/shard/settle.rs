@@ -38,22 +38,24 @@ const MANY_ROWS: usize = 4096;
 const WORTH_WAKING: usize = 1 << 18;
 /// The gap of the first sample has to be below the one to reach by this factor; later ones by what the first was wrong.
 const AIM: f64 = 0.9;
-/// Most halves of a pass without a sample.
+/// Most halves of a pass without a sample, and the entries visited before the next, as a multiple of those of one.
 const PATIENCE: u64 = 8;
+const WORTH: usize = 1;
 
-/// The last sample: its gap, after how many halves of a pass, and after how many to take the next.
+/// When the next sample is due: after so many halves of a pass, and so many entries visited.
 struct Outlook {
-    gap: f64,
     halves: u64,
-    next: u64,
+    visited: usize,
 }
 
 impl Outlook {
-    /// The next one after half of what would lead to `goal` if the gap shrank on as it did.
-    fn after(&self, halves: u64, gap: f64, goal: f64) -> Self {
-        let each = (gap / self.gap).ln() / (halves - self.halves) as f64;
-        let left = if each < 0.0 { (goal / gap).ln() / each } else { 0.0 };
-        Self { gap, halves, next: halves + ((left / 2.0) as u64).clamp(1, PATIENCE) }
+    /// After half of what would lead from a `gap` to `goal` if it shrank on as it did, and when passes have cost more than
+    /// the sample: late ones may visit few rows.
+    fn after(halves: u64, gap: f64, goal: f64, visited: usize, sampled: usize) -> Self {
+        let each = gap.ln() / halves as f64;
+        let left = if each < 0.0 { (goal / gap).ln() / each } else { f64::INFINITY };
+        let wait = ((left / 2.0) as u64).clamp(1, PATIENCE);
+        Self { halves: halves + wait, visited: visited + WORTH * sampled }
     }
 }
 
@@ -66,30 +68,33 @@ impl Shard {
         }
         let most = 2 * (WORK / self.job.entries.max(1) as u64).clamp(PASSES[0], PASSES[1]);
         self.tour.restart(self.beta.len());
+        let fresh = self.beta.iter().all(|&b| b == 0.0);
         let (mut visited, mut aim, mut halves) = (0, AIM, 0);
-        let mut outlook = Outlook { gap: 1.0, halves: 0, next: 2 };
+        let mut outlook = Outlook { halves: 2, visited: 0 };
         loop {
-            visited += self.half_a_pass(round * PASSES[1], halves) as u64;
+            visited += self.half_a_pass(fresh, round * PASSES[1], halves);
             halves += 1;
-            if halves < outlook.next.min(most) {
+            let early = halves < outlook.halves || visited < outlook.visited;
+            if early && halves < most {
                 continue;
             }
-            let estimate = self.sampled_gap(halves as usize);
-            outlook = outlook.after(halves, estimate, aim * gap);
+            let (estimate, sampled) = self.sampled_gap(halves as usize);
+            outlook = Outlook::after(halves, estimate, aim * gap, visited, sampled);
             if estimate > aim * gap && halves < most {
                 continue;
             }
             let (settled, reached) = self.check();
-            visited += 2 * self.job.entries as u64;
+            visited += 2 * self.design.matrix().nnz();
             if reached <= gap || halves == most {
-                return Reply::Settled(Settled { visited, ..settled });
+                return Reply::Settled(Settled { visited: visited as u64, ..settled });
             }
             aim = aim.min(estimate / reached);
         }
     }
 
-    /// After so many halves of passes, which are numbered from `first` on. Returns the entries visited.
-    fn half_a_pass(&mut self, first: u64, halves: u64) -> usize {
+    /// After so many halves of passes, which are numbered from `first` on, and of which the first was `fresh` if alpha was 0
+    /// before. Returns the entries visited.
+    fn half_a_pass(&mut self, fresh: bool, first: u64, halves: u64) -> usize {
         let pass = Pass {
             x: self.design.matrix().entries(),
             intercept: self.job.intercept,
@@ -97,6 +102,7 @@ impl Shard {
             weights: self.weights.as_deref(),
             step: self.scale(),
             settling: true,
+            fresh: fresh && halves < 2,
         };
         let hints = fetch::come_late(&self.u);
         let mut model = Plain { w: std::mem::take(&mut self.u), lengths: &self.lengths, hints };
@@ -115,8 +121,8 @@ impl Shard {
         visited
     }
 
-    /// What the relative gap is about, by a sample of the rows, which depends on `number`.
-    fn sampled_gap(&self, number: usize) -> f64 {
+    /// What the relative gap is about, by a sample of the rows, which depends on `number`, and about how many entries these have.
+    fn sampled_gap(&self, number: usize) -> (f64, usize) {
         let rows = self.beta.len();
         let each = if rows < MANY_ROWS { 1 } else { SAMPLE };
         let first = number % each;
@@ -142,7 +148,7 @@ impl Shard {
                 blocks.into_par_iter().map(sums).collect()
             };
         let sum = |at: usize| parts.iter().map(|part| part[at]).sum::<f64>();
-        sum(1) / (sum(0) + sum(2) / 2.0)
+        (sum(1) / (sum(0) + sum(2) / 2.0), self.design.matrix().nnz() / each)
     }
 
     /// The state as it is, from sums made afresh, and its relative gap.
