@@ -19,8 +19,10 @@ pub(crate) use crate::data::columns::row_blocks;
 
 /// Entries from which on it pays to give each thread columns of its own.
 const MANY_ENTRIES: usize = 1 << 18;
-/// Rows that are worth a task.
+/// Rows that are worth a task, and columns; a multiple of how many are summed at once.
 const BLOCK_ROWS: usize = 256;
+const BLOCK_COLS: usize = 4096;
+const FEW_COLS: usize = 64;
 
 /// Rows of features; with `intercept`, each row also has the value 1 in column 0.
 #[derive(Debug, Clone)]
@@ -196,15 +198,15 @@ impl Design {
         });
     }
 
-    /// Adds to `out` what `add(i, sums)` adds for every row. Each part of the rows has sums of its own.
+    /// Adds to `out` what `add_row(i, sums)` adds for every row. Each part of the rows has sums of its own.
     fn accumulate<const W: usize>(
         &self,
         parts: &[Range<usize>],
         out: &mut [[f64; W]],
-        add: impl Fn(usize, &mut [[f64; W]]) + Sync,
+        add_row: impl Fn(usize, &mut [[f64; W]]) + Sync,
     ) {
         if let [part] = parts {
-            part.clone().for_each(|i| add(i, out));
+            part.clone().for_each(|i| add_row(i, out));
             return;
         }
         let (cols, needed) = (out.len().max(1), parts.len() * out.len() * W);
@@ -215,11 +217,17 @@ impl Design {
         let sums = memory[..needed].as_chunks_mut::<W>().0;
         sums.par_chunks_mut(cols).zip(parts).for_each(|(sums, part)| {
             sums.fill([0.0; W]);
-            part.clone().for_each(|i| add(i, sums));
+            part.clone().for_each(|i| add_row(i, sums));
         });
-        out.par_iter_mut().enumerate().with_min_len(4096).for_each(|(j, o)| {
-            for (at, o) in o.iter_mut().enumerate() {
-                *o += sums.iter().skip(j).step_by(cols).map(|sum| sum[at]).sum::<f64>();
+        out.par_chunks_mut(BLOCK_COLS).enumerate().for_each(|(block, out)| {
+            // Part by part for some columns at a time: the sums of a part lie side by side.
+            for (few, out) in out.chunks_mut(FEW_COLS).enumerate() {
+                let first = block * BLOCK_COLS + few * FEW_COLS;
+                let mut totals = [[0.0; W]; FEW_COLS];
+                for part in sums.chunks_exact(cols) {
+                    totals.iter_mut().zip(&part[first..]).for_each(|(total, &sum)| add(total, sum));
+                }
+                out.iter_mut().zip(totals).for_each(|(o, total)| add(o, total));
             }
         });
         self.spare.put_back(memory);
