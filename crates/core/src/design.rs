@@ -336,6 +336,29 @@ mod tests {
     }
 
     #[test]
+    fn sums_of_parts_are_added_for_every_column() {
+        // More columns than are summed at once, and a rest.
+        let cols = BLOCK_COLS + FEW_COLS + 7;
+        let mut x = CsrMatrix::new(cols);
+        for i in 0..200usize {
+            let indices: Vec<u32> = (0..cols as u32).skip(1 + i % 3).step_by(3).collect();
+            let values: Vec<f32> = indices.iter().map(|&j| (j % 8) as f32 + i as f32).collect();
+            x.push_row(&indices, &values);
+        }
+        let design = Design::new(x, true);
+        assert!(row_parts(200, cols, design.matrix().nnz()).len() > 1);
+        let mut expected = vec![1.0; cols];
+        expected[0] += 400.0;
+        for row in design.matrix().iter() {
+            row.axpy_into(2.0, &mut expected);
+        }
+        // All terms are whole numbers, so that sums are exact in any order.
+        let mut sums = vec![1.0; cols];
+        design.scatter(&[2.0; 200], &mut sums);
+        assert_eq!(sums, expected);
+    }
+
+    #[test]
     fn far_weights_give_the_same_scores() {
         let design = wide();
         let w: Vec<f64> = (0..COLS).map(|j| 1.0 / (j + 1) as f64).collect();

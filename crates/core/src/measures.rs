@@ -214,6 +214,23 @@ mod tests {
     }
 
     #[test]
+    fn scores_are_counted_in_the_order_of_their_keys() {
+        let (mut scores, targets) = rows(3000);
+        scores[..6].copy_from_slice(&[0.0, -0.0, 1e30, -1e30, 1e-30, -1e-30]);
+        let mut expected = std::collections::BTreeMap::new();
+        for (&z, &y) in scores.iter().zip(&targets) {
+            let (positives, negatives) = expected.entry(score_key(z)).or_insert((0, 0));
+            *(if y > 0.0 { positives } else { negatives }) += 1;
+        }
+        let expected: Vec<ScoreCount> = expected
+            .into_iter()
+            .map(|(key, (positives, negatives))| ScoreCount { key, positives, negatives })
+            .collect();
+        assert_eq!(count_scores(&scores, &targets), expected);
+        assert_eq!(count_scores(&[], &[]), []);
+    }
+
+    #[test]
     fn classes_add_up_to_what_one_process_measures() {
         let (scores, targets) = rows(1000);
         let Quality::Classes(parts) = in_parts(true, &scores, &targets).quality() else {

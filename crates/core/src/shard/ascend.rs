@@ -144,42 +144,13 @@ impl Shard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        config::{Config, Ridge},
-        coordinator::relative_gap,
-        data::CsrMatrix,
-        loss::LossKind,
-        shard::Rows,
-        synth::{TextOptions, TextRows},
-    };
+    use crate::{coordinator::relative_gap, loss::LossKind, shard::sample};
 
     const ROWS: usize = 6000;
     const FEATURES: u32 = 60;
 
-    /// Every feature may be in the model, so that D comes to P.
     fn shard() -> Shard {
-        let options = TextOptions {
-            features: FEATURES as usize,
-            nonzeros: 12.0,
-            informative: 10,
-            ..TextOptions::default()
-        };
-        let mut source = TextRows::new(&options).unwrap();
-        let (mut x, mut y, mut row) =
-            (CsrMatrix::new(FEATURES as usize + 1), Vec::new(), Vec::new());
-        for _ in 0..ROWS {
-            y.push(if source.next_row(&mut row) { 1.0 } else { -1.0 });
-            let (indices, values): (Vec<u32>, Vec<f32>) =
-                row.iter().map(|&(j, v)| (j + 1, v)).unzip();
-            x.push_row(&indices, &values);
-        }
-        let config = Config {
-            loss: LossKind::Logistic,
-            ridge: Ridge::Lambda(1e-2),
-            ..Config::new(FEATURES as usize)
-        };
-        let job = config.check().unwrap().job(ROWS, FEATURES as usize + 1, x.nnz());
-        Shard::new(0, job, Rows { x, y, weights: None })
+        sample::text(ROWS, FEATURES, LossKind::Logistic, 1e-2)
     }
 
     fn rounds(count: u64, threads: usize) -> (Shard, Vec<Sparse<f32>>) {

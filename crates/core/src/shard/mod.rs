@@ -8,6 +8,8 @@ mod ascend;
 mod evidence;
 mod pass;
 mod relax;
+#[cfg(test)]
+mod sample;
 mod score;
 mod settle;
 mod slope;

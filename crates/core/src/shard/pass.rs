@@ -377,3 +377,49 @@ impl Pass<'_> {
         self.weights.map_or(1.0, |c| c[i])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn visited(tour: &mut Tour, turn: u64) -> Vec<u32> {
+        tour.begin((0, 0, turn));
+        let mut rows = tour.order.clone();
+        rows.sort_unstable();
+        tour.end();
+        rows
+    }
+
+    #[test]
+    fn a_row_that_rests_is_visited_again_after_two_passes() {
+        let mut tour = Tour::default();
+        tour.restart(600);
+        assert_eq!(visited(&mut tour, 1), (0..600).collect::<Vec<u32>>());
+        tour.resting[17] = REST;
+        let others: Vec<u32> = (0..600).filter(|&i| i != 17).collect();
+        for turn in [2, 3] {
+            assert_eq!(visited(&mut tour, turn), others);
+        }
+        assert_eq!(visited(&mut tour, 4).len(), 600);
+        tour.resting[17] = REST;
+        tour.restart(600);
+        assert_eq!(visited(&mut tour, 5).len(), 600);
+    }
+
+    #[test]
+    fn rows_left_alone_are_not_visited_any_more() {
+        let mut tour = Tour::default();
+        tour.restart(100);
+        tour.begin((0, 0, 1));
+        tour.left_alone.extend([70, 3]);
+        tour.end();
+        let left: Vec<u32> = (0..100).filter(|i| ![3, 70].contains(i)).collect();
+        assert_eq!(visited(&mut tour, 2), left);
+    }
+
+    #[test]
+    fn growth_ends_with_the_last_row() {
+        assert!((larger(1, 16) - 8.0).abs() < 1e-12);
+        assert_eq!(larger(16, 16), 1.0);
+    }
+}
