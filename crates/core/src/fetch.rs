@@ -24,9 +24,9 @@ pub(crate) fn are_far<T>(array: &[T]) -> bool {
     size_of_val(array) > FAR[0]
 }
 
-/// Whether they come too late when they are asked for in their turn, and so are worth a hint. Processors from Zen 5 and Golden Cove on, which
-/// can be told by AVX-VNNI, look several hundred instructions ahead and so ask for most of a row by themselves: hints cost
-/// them an eighth of a pass (ng20), while one generation earlier they halved it.
+/// Whether they come too late when they are asked for in their turn, and so are worth a hint. Processors from Zen 5 and Golden
+/// Cove on, which can be told by AVX-VNNI, look several hundred instructions ahead and so ask for most of a row by themselves:
+/// hints cost them an eighth of a pass (ng20), while one generation earlier they halved it.
 pub(crate) fn come_late<T>(array: &[T]) -> bool {
     #[cfg(target_arch = "x86_64")]
     return are_far(array) && !std::arch::is_x86_feature_detected!("avxvnni");

@@ -139,17 +139,11 @@ pub(super) struct Tour {
 }
 
 /// By how much the rows that moved wanted to.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Slopes {
     largest: f64,
     sum: f64,
     count: u32,
-}
-
-impl Default for Slopes {
-    fn default() -> Self {
-        Self { largest: 0.0, sum: 0.0, count: 0 }
-    }
 }
 
 impl Slopes {
@@ -273,6 +267,9 @@ impl Pass<'_> {
             if self.fresh && !L::ENDS {
                 let factor = larger(at + 1, rows);
                 (z, curvature) = (factor * z, factor * curvature);
+                if !(z + curvature).is_finite() {
+                    continue;
+                }
             }
             let step = loss.coordinate_step(beta[i], z, curvature, self.y[i]);
             let change = step - beta[i];
