@@ -144,7 +144,7 @@ impl Shard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{coordinator::relative_gap, loss::LossKind, shard::sample};
+    use crate::{loss::LossKind, shard::sample};
 
     const ROWS: usize = 6000;
     const FEATURES: u32 = 60;
@@ -174,10 +174,7 @@ mod tests {
         let (mut shard, _) = rounds(12, 2);
         assert_eq!(shard.lanes(shard.scale()), LANES);
         shard.rebuild();
-        let scores = shard.design.scores(&shard.u);
-        let norm_sq: f64 = shard.u.iter().map(|v| v * v).sum();
-        let p = shard.loss_sum(&scores) / ROWS as f64 + shard.job.lambda / 2.0 * norm_sq;
-        let gap = relative_gap(p, shard.own_bound());
+        let gap = sample::proved_gap(&shard);
         assert!((0.0..1e-3).contains(&gap), "{gap}");
     }
 

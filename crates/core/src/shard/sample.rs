@@ -2,6 +2,7 @@
 
 use crate::{
     config::{Config, Ridge},
+    coordinator::relative_gap,
     data::CsrMatrix,
     loss::LossKind,
     synth::{TextOptions, TextRows},
@@ -27,4 +28,12 @@ pub(super) fn text(rows: usize, features: u32, loss: LossKind, lambda: f64) -> S
     let config = Config { loss, ridge: Ridge::Lambda(lambda), ..Config::new(features as usize) };
     let job = config.check().unwrap().job(rows, features as usize + 1, x.nnz());
     Shard::new(0, job, Rows { x, y, weights: None })
+}
+
+/// How far P of `u` is above the bound that alpha proves, relative, by sums of their own.
+pub(super) fn proved_gap(shard: &Shard) -> f64 {
+    let scores = shard.design.scores(&shard.u);
+    let norm_sq: f64 = shard.u.iter().map(|v| v * v).sum();
+    let p = shard.loss_sum(&scores) / shard.beta.len() as f64 + shard.job.lambda / 2.0 * norm_sq;
+    relative_gap(p, shard.own_bound())
 }

@@ -191,15 +191,6 @@ mod tests {
         settled
     }
 
-    /// P of `u`, and how far above it the bound of alpha is, by sums of their own.
-    fn proved_gap(shard: &Shard) -> f64 {
-        let scores = shard.design.scores(&shard.u);
-        let norm_sq: f64 = shard.u.iter().map(|v| v * v).sum();
-        let p =
-            shard.loss_sum(&scores) / shard.beta.len() as f64 + shard.job.lambda / 2.0 * norm_sq;
-        relative_gap(p, shard.own_bound())
-    }
-
     #[test]
     fn every_loss_comes_to_the_gap() {
         for loss in LOSSES {
@@ -208,7 +199,7 @@ mod tests {
             for lambda in [smallest, 1e-1] {
                 let mut shard = sample::text(1000, 300, loss, lambda);
                 let settled = settle(&mut shard, 1, GAP);
-                let gap = proved_gap(&shard);
+                let gap = sample::proved_gap(&shard);
                 assert!((0.0..=GAP).contains(&gap), "{loss} {lambda}: {gap}");
                 let passes = settled.visited as f64 / shard.design.matrix().nnz() as f64;
                 assert!(passes < 60.0, "{loss} {lambda}: {passes} passes");
@@ -224,7 +215,7 @@ mod tests {
             let again = settle(&mut shard, 2, GAP).visited;
             // A pass, its sample and one check; from nothing again it would be as much as before.
             assert!(again < first.min(4 * shard.design.matrix().nnz() as u64), "{again} {first}");
-            assert!(proved_gap(&shard) <= GAP);
+            assert!(sample::proved_gap(&shard) <= GAP);
         }
     }
 }
