@@ -276,10 +276,10 @@ impl Exchange {
         if count == 0 || self.hasty && net < HASTY_WORTH * self.incumbent.objective {
             return Step::Done;
         }
+        let count = if self.hasty { count.min(pairs) } else { count };
         let swap = self.swap_next;
         self.swap_next = !swap;
         if swap {
-            let count = if self.hasty { count.min(pairs) } else { count };
             let kept = self.outlook.without_worst(base, count, kept, lambda);
             let trial = self.outlook.with_best(&kept, count);
             self.refit(trial, Purpose::Swap, tally)
