@@ -16,7 +16,7 @@ use ddiht_core::{
     storage::Local,
 };
 
-const TRIES: usize = 9;
+const TRIES: usize = 50;
 const COLUMNS: usize = 1000;
 
 fn main() {
