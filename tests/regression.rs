@@ -1,10 +1,10 @@
 //! What once was wrong, so that it stays right.
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{fs, path::PathBuf, process::Command, time::Duration};
 
 use crate::{
     reference::{Data, References},
-    util::{Place, data_dir, ddiht, json, number, ok, output, read_lines},
+    util::{Place, data_dir, ddiht, fails, json, number, ok, output, read_lines},
 };
 
 #[test]
@@ -202,4 +202,25 @@ fn scale(row: &str) -> String {
         out.push_str(&format!(" {j}:{:e}", value * 10f64.powi(power as i32 - 3)));
     }
     out
+}
+
+/// One wrong feature number asks for more memory than there is: the allocator used to abort the process.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_feature_number_beyond_memory_is_an_error() {
+    let place = Place::new();
+    let text = place.write("wide.svm", "1 1:1 2147483647:1\n-1 2:1\n");
+    let shards = place.path("shards");
+    ok(ddiht().arg("shard").arg(&text).args(["-n", "1", "-o"]).arg(&shards));
+    let shard = fs::read_dir(&shards).unwrap().next().unwrap().unwrap().path();
+    for data in [&text, &shard] {
+        let (train, model) = place.train(data, 1, "m.json");
+        // 4 GB of addresses for everything, on machines of any size.
+        let mut limited = Command::new("sh");
+        limited.args(["-c", "ulimit -v 4000000; exec \"$0\" \"$@\""]);
+        limited.arg(train.get_program()).args(train.get_args());
+        let said = fails(&mut limited, 2);
+        assert!(said.contains("the largest feature number is 2147483647"), "{said}");
+        assert!(!model.exists());
+    }
 }

@@ -13,7 +13,8 @@ use crate::{
     config::ValidConfig,
     data::{
         self, DataError, Extent, FeatureChoice, LabelColumn, LabelCounts, LabelMap, LabelRule,
-        Normalize, RawData, ReadOptions, Sealed, apply_labels, reader::is_directory, shard_path,
+        Normalize, RawData, ReadOptions, Sealed, apply_labels, columns::make_room,
+        reader::is_directory, shard_path,
     },
     round::Job,
     shard::Rows,
@@ -140,8 +141,9 @@ impl Preparation {
     /// Verifies the entries of `raw`. If they are to be trained on as they are, they are counted by the same pass.
     ///
     /// # Errors
-    /// Those of a shard file are not what was written, or no matrix.
+    /// Those of a shard file are not what was written, or no matrix; or there is no memory for so many columns.
     pub fn verify(&self, raw: RawData<Sealed>) -> Result<RawData<Sealed>, DataError> {
+        make_room(raw.x.cols())?;
         if self.changes_entries() {
             return Ok(raw.unseal()?.into());
         }
@@ -170,7 +172,7 @@ impl Launch {
     /// From the facts of all shards.
     ///
     /// # Errors
-    /// There are no rows at all, or the labels of the whole are not two classes.
+    /// There are no rows at all, the labels of the whole are not two classes, or there is no memory for so many columns.
     pub fn new(config: &ValidConfig, facts: &[ShardFacts]) -> Result<Self, DataError> {
         let mut counts = LabelCounts::default();
         facts.iter().for_each(|part| counts.merge(&part.labels));
@@ -183,6 +185,7 @@ impl Launch {
         let weight = config.get().class_weight;
         let labels = classes.then(|| LabelMap::fix(&counts, rule, weight)).transpose()?;
         let cols = facts.iter().map(|part| part.cols).max().unwrap_or(1);
+        make_room(cols as usize)?;
         let zero_based = facts.iter().any(|part| part.zero_based);
         if let Some(&kept) = config.get().choice.keep().last().filter(|&&j| u64::from(j) >= cols) {
             let feature = |column: u32| column - u32::from(zero_based);

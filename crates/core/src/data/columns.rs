@@ -3,11 +3,14 @@
 //! Sums over rows are cut into parts by the data alone and added in their order, so the number of threads never changes a
 //! result.
 
-use std::ops::Range;
+use std::{hint::black_box, ops::Range};
 
 use rayon::prelude::*;
 
-use super::{csr::CsrMatrix, row::Row};
+use super::{csr::CsrMatrix, error::DataError, row::Row};
+
+/// What a run keeps for every column at the least: 50 bytes were counted with one shard, and 27 more for each other.
+const COLUMN_BYTES: usize = 48;
 
 /// What is known of the stored entries of each column.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,6 +75,20 @@ pub(crate) fn row_blocks(rows: usize, blocks: usize) -> Vec<Range<usize>> {
     (0..blocks).map(|b| rows * b / blocks..rows * (b + 1) / blocks).collect()
 }
 
+/// Whether there is memory for vectors of `cols` columns. Their number is that of the largest feature, so one wrong figure in a
+/// file can ask for any amount; an allocation that is refused in the middle of a run would end the process.
+///
+/// # Errors
+/// There is not.
+pub(crate) fn make_room(cols: usize) -> Result<(), DataError> {
+    let bytes = cols.saturating_mul(COLUMN_BYTES);
+    let mut room = Vec::<u8>::new();
+    let refused = room.try_reserve_exact(bytes).is_err();
+    // Memory that nobody looks at need not be asked for.
+    black_box(&room);
+    if refused { Err(DataError::Wide { features: cols.saturating_sub(1), bytes }) } else { Ok(()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,6 +104,16 @@ mod tests {
             assert_eq!(found.counts, [0, rows, 0, rows]);
             let largest = f64::from(2 * rows).max(f64::from(rows) * (f64::from(rows) - 1.0) / 2.0);
             assert_eq!(found.largest_sum, largest);
+        }
+    }
+
+    #[test]
+    fn columns_that_no_memory_can_hold_are_refused() {
+        assert!(make_room(0).is_ok());
+        assert!(make_room(1 << 20).is_ok());
+        for cols in [1 << 58, usize::MAX] {
+            let refused = make_room(cols).unwrap_err();
+            assert!(matches!(refused, DataError::Wide { features, .. } if features == cols - 1));
         }
     }
 }

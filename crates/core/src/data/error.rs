@@ -102,6 +102,18 @@ pub enum DataError {
         /// The largest feature there is.
         last: u32,
     },
+    /// More columns than memory has room for.
+    #[error(
+        "the largest feature number is {features}: a run keeps some numbers for each up to it, and there are no {} GB of \
+         memory for them; is that number right?",
+        bytes.div_ceil(1 << 30)
+    )]
+    Wide {
+        /// The largest feature, counted from 1.
+        features: usize,
+        /// What a run needs at the least.
+        bytes: usize,
+    },
     /// No rows in any of the inputs.
     #[error("no rows in {}", list(.0))]
     Empty(Vec<PathBuf>),
