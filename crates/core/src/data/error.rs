@@ -104,14 +104,14 @@ pub enum DataError {
     },
     /// More columns than memory has room for.
     #[error(
-        "the largest feature number is {features}: a run keeps some numbers for each up to it, and there are no {} GB of \
-         memory for them; is that number right?",
+        "the data have {features} features, by the largest number of one: a run keeps some figures for each, and there are no \
+         {} GB of memory for them; is that number right?",
         bytes.div_ceil(1 << 30)
     )]
     Wide {
-        /// The largest feature, counted from 1.
+        /// How many there would be.
         features: usize,
-        /// What a run needs at the least.
+        /// What a run needs, about.
         bytes: usize,
     },
     /// No rows in any of the inputs.
